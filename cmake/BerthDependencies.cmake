@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# What berth builds on. The library needs threads, the loader and, for the wgpu runtime, the header
+# webgpu.h; everything else is for tools, examples, tests and benches, which find their own packages.
+
+find_package(Threads REQUIRED)
+
+set(BERTH_DEPS_DIR "${PROJECT_SOURCE_DIR}/.deps")
+
+# berth_webgpu_headers exists exactly where webgpu.h was found.
+find_path(BERTH_WEBGPU_INCLUDE_DIR webgpu/webgpu.h HINTS "${BERTH_DEPS_DIR}/wgpu/include")
+mark_as_advanced(BERTH_WEBGPU_INCLUDE_DIR)
+if(BERTH_WEBGPU_INCLUDE_DIR)
+  add_library(berth_webgpu_headers INTERFACE)
+  target_include_directories(berth_webgpu_headers SYSTEM INTERFACE "${BERTH_WEBGPU_INCLUDE_DIR}")
+elseif(BERTH_FETCH)
+  message(FATAL_ERROR "webgpu.h is not in ${BERTH_DEPS_DIR}: run 'make setup' first, "
+                      "or build the library alone with -DBERTH_FETCH=OFF.")
+else()
+  message(STATUS "webgpu.h was not found: the wgpu runtime is left out "
+                 "(-DBERTH_WEBGPU_INCLUDE_DIR=DIR names the folder above webgpu/webgpu.h).")
+endif()
+
+# Where this checkout and its fetched parts are: #include "berth_build_paths.hpp", for tools,
+# examples, tests and benches only. The library never sees it.
+configure_file("${CMAKE_CURRENT_LIST_DIR}/berth_build_paths.hpp.in"
+               "${PROJECT_BINARY_DIR}/generated/berth_build_paths.hpp" @ONLY)
+add_library(berth_build_paths INTERFACE)
+target_include_directories(berth_build_paths INTERFACE "${PROJECT_BINARY_DIR}/generated")
