@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a runtime is, on one page. It makes pages, compiles kernels, prepares a program for real
+// pages, submits it, and says what is done. It speaks of programs, not of calls, and it decides
+// nothing about memory. Preconditions: every method is called with the device's one submission lock
+// held, unless it says otherwise; programs have passed the checker.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/kernel.hpp"
+#include "berth/options.hpp"
+#include "berth/plan/problem.hpp"
+#include "memory/storage.hpp"
+#include "plan/program.hpp"
+
+namespace berth::runtime {
+
+/// Limits of a device, after lowering by options.
+struct Limits {
+  Bytes max_page_bytes = 0;
+  Bytes max_binding_bytes = 0;
+  Bytes max_uniform_bytes = 0;         ///< of one uniform block
+  Bytes offset_alignment = 4;          ///< of storage bindings
+  Bytes uniform_alignment = 4;         ///< of uniform blocks
+  std::uint32_t max_storage_bindings = 0;
+  std::uint32_t max_groups_per_dimension = 0;
+  std::uint32_t max_invocations_per_group = 0;
+  std::array<std::uint32_t, 3> max_group_size{};
+  Bytes max_group_memory = 0;
+};
+
+/// What placement can win in time.
+enum class Overlap : std::uint8_t {
+  none,     ///< dispatches run one after another whatever the placement (Dawn, Metal)
+  by_page,  ///< dispatches overlap if their pages differ (wgpu-native on Vulkan)
+  by_hazard,///< dispatches overlap unless their data depends (CUDA)
+};
+
+/// A device as data. The client and the planner see a runtime only through this.
+struct Capabilities {
+  std::string runtime;   ///< "wgpu", …
+  std::string adapter;   ///< for people
+  std::string library;   ///< "wgpu-native 29.0", …; empty if built in
+  Target target = Target::wgsl;
+  bool exclusion = true;           ///< the rule of WebGPU holds
+  bool copy_within_page = false;   ///< disjoint ranges of one page may be copied
+  plan::Growth growth = plan::Growth::replace;
+  Overlap overlap = Overlap::none;
+  Bytes page_granularity = 64 * kKiB;
+  Limits limits;
+  std::vector<std::string> features;  ///< "f16", "timestamps", …
+  std::vector<std::pair<std::string, std::string>> facts;  ///< more, for people
+};
+
+/// A submission; they complete in order.
+struct Ticket {
+  std::uint64_t value = 0;
+  friend auto operator<=>(Ticket, Ticket) = default;
+};
+
+/// Bytes of a staging page.
+struct HostSlice {
+  memory::PageHandle page;
+  Bytes offset = 0;
+};
+
+/// The caller's own commands, run in program order: what it is given is the runtime's affair
+/// (an encoder, a stream).
+using ForeignFunction = std::function<void(void* native, std::span<const plan::ProgramBinding>)>;
+
+/// What changes from one submission of a program to the next.
+struct Submission {
+  std::span<const std::byte> uniforms;    ///< Program::uniform_bytes, packed for the target
+  HostSlice uniform_room;                 ///< a page made for uniforms, free until it completes
+  std::span<const HostSlice> uploads;     ///< sources; their pages are not mapped
+  std::span<const HostSlice> readbacks;   ///< targets; their pages are not mapped
+  std::span<const ForeignFunction> foreign;
+};
+
+/// A program bound to real pages: bind groups, graph nodes. Reusable; dropped with the lock held.
+class Prepared {
+ public:
+  Prepared() = default;
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  virtual ~Prepared() = default;
+  /// Bind groups made for it (not found in a cache).
+  [[nodiscard]] virtual std::uint32_t bind_groups_made() const { return 0; }
+};
+
+/// Whether the host can touch a staging page.
+enum class HostState : std::uint8_t {
+  unmapped,  ///< the device's: may enter a submission
+  mapping,   ///< asked for
+  mapped,    ///< the host's: host_data() is valid
+};
+
+class Backend : public memory::PageSource {
+ public:
+  [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
+
+  /// Compiles a form of a kernel if that has not been done.
+  /// Errors: Error(kernel) with the kernel's name, line and the compiler's text.
+  virtual void compile(const Kernel& kernel, Variant variant, std::uint32_t in_place_pairs) = 0;
+  /// True if that form is compiled (a promotion may use it).
+  [[nodiscard]] virtual bool compiled(const Kernel& kernel, Variant variant,
+                                      std::uint32_t in_place_pairs) const = 0;
+
+  /// Binds a program to pages: pages[i] stands for program->pages[i].
+  /// Errors: Error(device). Nothing was submitted.
+  [[nodiscard]] virtual std::unique_ptr<Prepared> prepare(
+      std::shared_ptr<const plan::Program> program,
+      std::span<const memory::PageHandle> pages) = 0;
+
+  /// Encodes and submits all of it, or nothing.
+  /// Errors: Error(device) naming the task; DeviceLost. Nothing was submitted.
+  [[nodiscard]] virtual Ticket submit(Prepared& prepared, const Submission& submission) = 0;
+
+  /// The last submission that is done. Lets events be noticed; never waits.
+  [[nodiscard]] virtual Ticket poll() = 0;
+  /// Waits until `ticket` is done. Errors: DeviceLost; nothing hangs.
+  virtual void wait(Ticket ticket) = 0;
+
+  // Staging pages.
+  /// Asks for the host's access; the page's submissions come first. For upload or readback pages.
+  virtual void map(memory::PageHandle page) = 0;
+  /// Waits until a page that map() was asked for is mapped. Errors: DeviceLost, Error(device).
+  virtual void wait_mapped(memory::PageHandle page) = 0;
+  [[nodiscard]] virtual HostState host_state(memory::PageHandle page) const = 0;
+  /// The page's bytes; valid while mapped. Uploads are written, readbacks are read. No lock needed.
+  [[nodiscard]] virtual std::byte* host_data(memory::PageHandle page) = 0;
+  /// Gives the page back to the device.
+  virtual void unmap(memory::PageHandle page) = 0;
+
+  /// Set once the device is gone: why. Everything throws DeviceLost from then on.
+  [[nodiscard]] virtual std::optional<std::string> lost() const = 0;
+};
+
+/// Makes a runtime from options. Errors: Error(unavailable) with the reason, Error(invalid_argument).
+using Factory = std::unique_ptr<Backend> (*)(const ConnectOptions& options);
+
+}  // namespace berth::runtime
