@@ -186,17 +186,24 @@ fetch_swiftshader() {
 fetch_slang() {
   unpack_wheels slang --python-version 3.11 --implementation cp --abi cp311 \
     --platform manylinux_2_34_x86_64
+  local from="$work/unpacked/slangpy" header
   mkdir -p "$work/piece/lib" "$work/piece/include"
-  cp -a "$work"/unpacked/slangpy/libslang*.so* "$work/piece/lib/"
-  cp "$work"/unpacked/slangpy/include/slang*.h "$work/piece/include/"
+  cp -a "$from"/libslang-*.so* "$work/piece/lib/"
+  (cd "$work/piece/lib" && ln -s libslang-compiler.so.* libslang-compiler.so)
+  for header in slang slang-deprecated slang-image-format-defs slang-user-config; do
+    cp "$from/include/$header.h" "$work/piece/include/"
+  done
+  cp -r "$work"/unpacked/slangpy-*.dist-info/licenses "$work/piece/"
 }
 
 fetch_cuda() {
   unpack_wheels cuda
-  mkdir -p "$work/piece/lib" "$work/piece/include"
-  cp -a "$work"/unpacked/nvidia/cuda_nvrtc/lib/libnvrtc*.so* "$work/piece/lib/"
-  cp -a "$work"/unpacked/nvidia/cuda_runtime/include/. "$work"/unpacked/nvidia/cuda_nvrtc/include/. \
-    "$work/piece/include/"
+  local nvrtc="$work/unpacked/nvidia/cuda_nvrtc" runtime="$work/unpacked/nvidia/cuda_runtime"
+  mkdir -p "$work/piece/lib"
+  cp "$nvrtc/lib/libnvrtc.so.12" "$nvrtc"/lib/libnvrtc-builtins.so.* "$work/piece/lib/"
+  cp -r "$runtime/include" "$work/piece/"
+  cp "$nvrtc/include/nvrtc.h" "$work/piece/include/"
+  cp "$work"/unpacked/nvidia_cuda_nvrtc_cu12-*.dist-info/licenses/License.txt "$work/piece/LICENSE"
 }
 
 ensure_piece() {
