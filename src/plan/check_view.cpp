@@ -27,11 +27,11 @@ void require_indices(const Problem& problem) {
     }
     for (const Use& use : uses_of(problem, t)) {
       if (use.version.index() >= problem.versions.size()) {
-        throw Error(ErrorCode::invalid_argument,
-                    "Task " + std::to_string(t) + " uses version " +
-                        std::to_string(use.version.index()) + ", but the problem has " +
-                        std::to_string(problem.versions.size()) +
-                        " versions, while checking a plan.");
+        throw Error(ErrorCode::invalid_argument, "Task " + std::to_string(t) + " uses version " +
+                                                     std::to_string(use.version.index()) +
+                                                     ", but the problem has " +
+                                                     std::to_string(problem.versions.size()) +
+                                                     " versions, while checking a plan.");
       }
     }
   }
@@ -187,9 +187,7 @@ std::vector<std::uint32_t> data_levels(const Problem& problem) {
   return levels;
 }
 
-std::string task_text(std::size_t task) {
-  return "task " + std::to_string(task);
-}
+std::string task_text(std::size_t task) { return "task " + std::to_string(task); }
 
 std::string version_text(const Problem& problem, std::size_t version) {
   std::string text = "version " + std::to_string(version);

@@ -87,6 +87,17 @@ class HazardWalk {
 /// The data level of each task: one more than the highest level of what it waits for, from 0.
 [[nodiscard]] std::vector<std::uint32_t> data_levels(const Problem& problem);
 
+/// Why `pair` may not be computed in place when the versions live as `lives` says. The input must
+/// die in the task that makes the output, and be bound there just once. Returns: empty if it may.
+[[nodiscard]] std::string in_place_fault(const Problem& problem, const std::vector<Life>& lives,
+                                         const std::vector<std::uint32_t>& positions,
+                                         const InPlacePair& pair);
+
+/// Barriers of `order` when each version lies on the page that `page_of` names (any number;
+/// PageId::kNone: nowhere).
+[[nodiscard]] std::uint32_t barriers_of(const Problem& problem, const std::vector<TaskId>& order,
+                                        const std::vector<std::uint32_t>& page_of);
+
 [[nodiscard]] std::string task_text(std::size_t task);
 [[nodiscard]] std::string version_text(const Problem& problem, std::size_t version);
 [[nodiscard]] std::string range_text(Range range);
