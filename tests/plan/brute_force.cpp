@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The planner's definitions, written plainly. See brute_force.hpp.
+#include "brute_force.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace berth::plan::brute {
+namespace {
+
+std::vector<Use> uses(const Problem& problem, std::size_t task) {
+  const auto first = problem.uses.begin() + problem.tasks[task].first_use;
+  return {first, first + problem.tasks[task].use_count};
+}
+
+Bytes room(const Problem& problem, std::size_t v) {
+  return align_up(problem.versions[v].bytes, problem.versions[v].alignment);
+}
+
+/// Moments at which a version holds bytes: 0, 1 … n for the positions + 1, n + 1 for the end.
+std::set<std::size_t> moments(const Problem& problem, const std::vector<TaskId>& order,
+                              std::size_t v) {
+  std::set<std::size_t> at;
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    for (const Use& use : uses(problem, order[position].index())) {
+      if (use.version.index() == v) at.insert(position + 1);
+    }
+  }
+  if (at.empty()) return at;
+  if (problem.versions[v].incoming) at.insert(0);
+  if (problem.versions[v].outlives) at.insert(order.size() + 1);
+  for (std::size_t moment = *at.begin(); moment < *at.rbegin(); ++moment) at.insert(moment);
+  return at;
+}
+
+/// Stacks the versions of one page in every order, each as low as those below it allow.
+class Stacking {
+ public:
+  Stacking(const Problem& problem, const std::vector<std::vector<bool>>& together,
+           std::vector<std::size_t> members)
+      : problem_(problem), together_(together), members_(std::move(members)) {}
+
+  Bytes lowest() {
+    stack(0, 0);
+    return best_;
+  }
+
+ private:
+  void stack(std::size_t placed, Bytes height) {
+    if (height >= best_) return;
+    if (placed == members_.size()) {
+      best_ = height;
+      return;
+    }
+    for (std::size_t next = placed; next < members_.size(); ++next) {
+      std::swap(members_[placed], members_[next]);
+      const std::size_t v = members_[placed];
+      Bytes offset = 0;
+      for (std::size_t below = 0; below < placed; ++below) {
+        if (together_[v][members_[below]]) offset = std::max(offset, ends_[below]);
+      }
+      const Bytes end = align_up(offset, problem_.versions[v].alignment) + room(problem_, v);
+      ends_.resize(placed);
+      ends_.push_back(end);
+      stack(placed + 1, std::max(height, end));
+      std::swap(members_[placed], members_[next]);
+    }
+  }
+
+  const Problem& problem_;
+  const std::vector<std::vector<bool>>& together_;
+  std::vector<std::size_t> members_;
+  std::vector<Bytes> ends_;
+  Bytes best_ = kWholeSize;
+};
+
+}  // namespace
+
+std::vector<TaskId> program_order(const Problem& problem) {
+  std::vector<TaskId> order;
+  for (std::uint32_t t = 0; t < problem.tasks.size(); ++t) order.emplace_back(t);
+  return order;
+}
+
+std::vector<TaskId> level_order(const Problem& problem) {
+  std::vector<TaskId> order = program_order(problem);
+  const std::vector<std::uint32_t> level = levels(problem);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](TaskId a, TaskId b) { return level[a.index()] < level[b.index()]; });
+  return order;
+}
+
+bool hazard(const Problem& problem, std::size_t a, std::size_t b) {
+  for (const Use& x : uses(problem, a)) {
+    for (const Use& y : uses(problem, b)) {
+      if (x.version == y.version && x.range.overlaps(y.range) &&
+          (writes(x.access) || writes(y.access))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::vector<std::uint32_t> levels(const Problem& problem) {
+  std::vector<std::uint32_t> level(problem.tasks.size(), 0);
+  for (std::size_t b = 0; b < level.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      if (hazard(problem, a, b)) level[b] = std::max(level[b], level[a] + 1);
+    }
+  }
+  return level;
+}
+
+Bytes max_live(const Problem& problem, const std::vector<TaskId>& order) {
+  std::vector<Bytes> live(order.size() + 2, 0);
+  for (std::size_t v = 0; v < problem.versions.size(); ++v) {
+    for (const std::size_t moment : moments(problem, order, v)) live[moment] += room(problem, v);
+  }
+  return *std::max_element(live.begin(), live.end());
+}
+
+std::uint32_t barriers(const Problem& problem, const std::vector<TaskId>& order,
+                       const std::vector<Place>& places) {
+  std::uint32_t count = 0;
+  std::set<std::uint32_t> written;
+  std::set<std::uint32_t> read;
+  for (const TaskId task : order) {
+    bool barrier = false;
+    for (const Use& use : uses(problem, task.index())) {
+      if (use.range.empty()) continue;
+      const std::uint32_t page = places[use.version.index()].page.value;
+      if (written.contains(page)) barrier = true;
+      if (writes(use.access) && read.contains(page)) barrier = true;
+    }
+    if (barrier) {
+      ++count;
+      written.clear();
+      read.clear();
+    }
+    for (const Use& use : uses(problem, task.index())) {
+      if (use.range.empty()) continue;
+      (writes(use.access) ? written : read).insert(places[use.version.index()].page.value);
+    }
+  }
+  return count;
+}
+
+bool live_together(const Problem& problem, const std::vector<TaskId>& order, std::size_t a,
+                   std::size_t b) {
+  const std::set<std::size_t> of_a = moments(problem, order, a);
+  const std::set<std::size_t> of_b = moments(problem, order, b);
+  return std::any_of(of_a.begin(), of_a.end(),
+                     [&](std::size_t moment) { return of_b.contains(moment); });
+}
+
+bool conflict(const Problem& problem, std::size_t a, std::size_t b) {
+  if (!problem.device.exclusion) return false;
+  for (std::size_t t = 0; t < problem.tasks.size(); ++t) {
+    bool read_a = false;
+    bool read_b = false;
+    bool written_a = false;
+    bool written_b = false;
+    for (const Use& use : uses(problem, t)) {
+      if (use.range.empty()) continue;
+      bool& seen_a = writes(use.access) ? written_a : read_a;
+      bool& seen_b = writes(use.access) ? written_b : read_b;
+      if (use.version.index() == a) seen_a = true;
+      if (use.version.index() == b) seen_b = true;
+    }
+    if ((written_a && read_b) || (written_b && read_a)) return true;
+  }
+  return false;
+}
+
+Bytes optimum(const Problem& problem, const std::vector<TaskId>& order) {
+  std::vector<std::size_t> used;
+  for (std::size_t v = 0; v < problem.versions.size(); ++v) {
+    if (!moments(problem, order, v).empty() && problem.versions[v].bytes != 0) used.push_back(v);
+  }
+  const std::size_t n = problem.versions.size();
+  std::vector<std::vector<bool>> together(n, std::vector<bool>(n));
+  std::vector<std::vector<bool>> apart(n, std::vector<bool>(n));
+  for (const std::size_t a : used) {
+    for (const std::size_t b : used) {
+      together[a][b] = live_together(problem, order, a, b);
+      apart[a][b] = a != b && (conflict(problem, a, b) ||
+                               problem.versions[a].pool != problem.versions[b].pool);
+    }
+  }
+  // The extent of each set of versions as one page, then the best partition of all into pages.
+  const std::size_t sets = std::size_t{1} << used.size();
+  std::vector<Bytes> extent(sets, kWholeSize);
+  std::vector<Bytes> best(sets, kWholeSize);
+  best[0] = 0;
+  for (std::size_t set = 1; set < sets; ++set) {
+    std::vector<std::size_t> members;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if ((set >> i & 1U) != 0) members.push_back(used[i]);
+    }
+    const bool allowed = std::all_of(members.begin(), members.end(), [&](std::size_t a) {
+      return std::none_of(members.begin(), members.end(),
+                          [&](std::size_t b) { return apart[a][b]; });
+    });
+    if (allowed) extent[set] = Stacking(problem, together, members).lowest();
+    if (extent[set] > problem.device.max_page_bytes) extent[set] = kWholeSize;
+    for (std::size_t page = set; page != 0; page = (page - 1) & set) {
+      if (extent[page] == kWholeSize || best[set ^ page] == kWholeSize) continue;
+      best[set] = std::min(best[set], extent[page] + best[set ^ page]);
+    }
+  }
+  return best[sets - 1];
+}
+
+Plan plan_at(const Problem& problem, std::vector<Place> places, std::vector<TaskId> order) {
+  Plan plan;
+  plan.places = std::move(places);
+  plan.order = std::move(order);
+  plan.levels = levels(problem);
+  for (const Page& page : problem.pages) plan.pages.push_back({page.bytes, page.pool, false});
+  for (std::size_t v = 0; v < problem.versions.size(); ++v) {
+    const Place& place = plan.places[v];
+    if (!place.page.valid() || moments(problem, plan.order, v).empty()) continue;
+    if (place.page.index() >= plan.pages.size()) plan.pages.resize(place.page.index() + 1);
+    PlannedPage& page = plan.pages[place.page.index()];
+    if (place.page.index() >= problem.pages.size() && !page.used) {
+      page.pool = problem.versions[v].pool;
+    }
+    page.bytes = std::max(page.bytes, place.offset + room(problem, v));
+    page.used = true;
+  }
+  Statistics& statistics = plan.statistics;
+  statistics.lower_bound = max_live(problem, plan.order);
+  for (std::size_t p = 0; p < plan.pages.size(); ++p) {
+    if (!plan.pages[p].used) continue;
+    ++statistics.pages;
+    statistics.peak += plan.pages[p].bytes;
+    const Bytes before = p < problem.pages.size() ? problem.pages[p].bytes : 0;
+    if (plan.pages[p].bytes > before) {
+      statistics.to_make += align_up(plan.pages[p].bytes, problem.device.page_granularity);
+    }
+  }
+  for (const std::uint32_t level : plan.levels) {
+    statistics.levels = std::max(statistics.levels, level + 1);
+  }
+  statistics.barriers = barriers(problem, plan.order, plan.places);
+  std::vector<Place> own(problem.versions.size());
+  for (std::uint32_t v = 0; v < own.size(); ++v) own[v].page = PageId(v);
+  statistics.barriers_demanded = barriers(problem, plan.order, own);
+  return plan;
+}
+
+}  // namespace berth::plan::brute
