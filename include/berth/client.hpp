@@ -9,8 +9,10 @@
 
 #include <initializer_list>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/error.hpp"
@@ -43,7 +45,8 @@ class Stream {
   ///   of 4, too few bytes for the element, a handle of another client, forbidden overlaps (both
   ///   bindings and ranges are named), uniforms of other types; Error(no_contents) for a read of a
   ///   tensor without contents; Error(failed); Error(too_large) above a device limit; Error(kernel)
-  ///   if it does not compile. A refused launch records nothing.
+  ///   if it does not compile (at the latest when the window closes). A refused launch records
+  ///   nothing.
   /// Order: a launch without workgroups, or whose written bindings are all empty, is skipped.
   void launch(const Kernel& kernel, Grid grid, std::initializer_list<Binding> bindings,
               const Uniforms& uniforms = {}, const LaunchOptions& options = {});
@@ -109,6 +112,13 @@ class Client {
   [[nodiscard]] Handle create(std::span<const T> data, TensorOptions options = {},
                               std::source_location where = std::source_location::current()) {
     return create_bytes(std::as_bytes(data), std::move(options), where);
+  }
+
+  /// The same from a vector, an array, …
+  template <std::ranges::contiguous_range R>
+  [[nodiscard]] Handle create(const R& data, TensorOptions options = {},
+                              std::source_location where = std::source_location::current()) {
+    return create_bytes(std::as_bytes(std::span(data)), std::move(options), where);
   }
 
   [[nodiscard]] Stream stream() const;  ///< the default stream of this thread

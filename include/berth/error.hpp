@@ -31,6 +31,10 @@ enum class ErrorCode : std::uint8_t {
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  // Defined in the library, like those below: one vtable, also for hosts built without RTTI.
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  ~Error() override;
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 
  private:
@@ -53,6 +57,9 @@ class OutOfMemory : public Error {
         need_(need),
         budget_(budget),
         largest_(std::move(largest)) {}
+  OutOfMemory(const OutOfMemory&) = default;
+  OutOfMemory& operator=(const OutOfMemory&) = default;
+  ~OutOfMemory() override;
   [[nodiscard]] Bytes need() const noexcept { return need_; }
   [[nodiscard]] Bytes budget() const noexcept { return budget_; }
   [[nodiscard]] const std::vector<TensorBytes>& largest() const noexcept { return largest_; }
@@ -67,12 +74,18 @@ class OutOfMemory : public Error {
 class DeviceLost : public Error {
  public:
   explicit DeviceLost(const std::string& message) : Error(ErrorCode::device_lost, message) {}
+  DeviceLost(const DeviceLost&) = default;
+  DeviceLost& operator=(const DeviceLost&) = default;
+  ~DeviceLost() override;
 };
 
 /// A named behaviour that this version, or this runtime, does not have.
 class Unsupported : public Error {
  public:
   explicit Unsupported(const std::string& message) : Error(ErrorCode::unsupported, message) {}
+  Unsupported(const Unsupported&) = default;
+  Unsupported& operator=(const Unsupported&) = default;
+  ~Unsupported() override;
 };
 
 }  // namespace berth

@@ -72,7 +72,7 @@ class Handle {
   [[nodiscard]] bool failed() const;
 
   /// A range of this tensor; holds the tensor like another handle.
-  /// Units: bytes; multiples of 4. Errors: Error(invalid_argument) if outside the tensor.
+  /// Units: bytes; multiples of 4; kWholeSize = to the end. Errors: Error(invalid_argument) if outside the tensor.
   [[nodiscard]] Slice slice(Bytes offset, Bytes bytes) const;
 
   /// For the client's rooms.
@@ -96,23 +96,29 @@ class Slice {
   Range range_;
 };
 
-/// One use of a handle or slice by a task: lives for the length of the call that records it.
-/// `{std::move(h), y}` hands over the last use of h: its memory may serve an output.
+/// One use of a handle or slice by a task. It only points at them: make it in the call that records
+/// the task and never keep it longer than the handle or slice it was made from.
+/// `{std::move(h), y}` hands over the last use of h, whose memory may then serve an output: h is null
+/// afterwards, but only if the call succeeds.
 class Binding {
  public:
   Binding(const Handle& tensor) noexcept  // NOLINT: bindings read as prose
       : tensor_(tensor.state()), range_{0, kWholeSize} {}
   Binding(Handle&& tensor) noexcept  // NOLINT
-      : taken_(std::move(tensor)), tensor_(taken_.state()), range_{0, kWholeSize} {}
+      : given_(&tensor), tensor_(tensor.state()), range_{0, kWholeSize} {}
   Binding(const Slice& slice) noexcept  // NOLINT
       : tensor_(slice.tensor().state()), range_(slice.range()) {}
 
   [[nodiscard]] client::TensorState* tensor() const noexcept { return tensor_; }
   [[nodiscard]] Range range() const noexcept { return range_; }
-  [[nodiscard]] bool handed_over() const noexcept { return static_cast<bool>(taken_); }
+  [[nodiscard]] bool handed_over() const noexcept { return given_ != nullptr; }
+  /// Takes a handle that was handed over; the last step of a call that recorded it.
+  void take() const noexcept {
+    if (given_ != nullptr) Handle(std::move(*given_));
+  }
 
  private:
-  Handle taken_;  // only for a hand-over; dropped when the recording call ends
+  Handle* given_ = nullptr;  // only for a hand-over
   client::TensorState* tensor_;
   Range range_;
 };

@@ -138,6 +138,10 @@ struct KernelCode {
   std::string source;
   std::string entry = "main";
   CpuFunction function = nullptr;
+  /// Offsets of the uniform fields in the block and its size, where the code does not follow the
+  /// target's own rules (reflected from a compiler); empty and 0 = the rules.
+  std::vector<std::uint32_t> uniform_offsets;
+  std::uint32_t uniform_bytes = 0;
   /// All loops are known to end: a guard against endless loops may be dropped. Memory checks stay.
   bool loops_end = false;
 };

@@ -66,15 +66,15 @@ struct WebGpuOptions {
 
 struct ConnectOptions {
   /// "wgpu", "reference", "reference-strict", "cuda"; empty = the best one here.
-  std::string runtime;
+  std::string runtime{};
   Policy policy = Policy::window;
   MemoryMode mode = MemoryMode::automatic;
   Bytes budget = kWholeSize;          ///< of all pages together
   Bytes staging_budget = 64 * kMiB;   ///< of upload pages; more closes the window
   std::uint32_t max_in_flight = 3;    ///< windows under way
   std::uint32_t cpu_threads = 0;      ///< reference runtime; 0 = one per core
-  LimitOptions limits;
-  WebGpuOptions webgpu;
+  LimitOptions limits{};
+  WebGpuOptions webgpu{};
   Check check = Check::always;
   Repairs repairs = Repairs::allowed;
   Batch batch = Batch::automatic;

@@ -22,6 +22,7 @@ void wait(ReadState& state);
 void on_ready(const std::shared_ptr<ReadState>& state, std::function<void()> callback);
 /// The bytes of part `index`. Throws the error of a failed read. Only when ready.
 [[nodiscard]] std::span<const std::byte> bytes_of(ReadState& state, std::size_t index);
+[[nodiscard]] const Error* error_of(const ReadState& state) noexcept;
 [[nodiscard]] std::size_t parts_of(const ReadState& state);
 }  // namespace client
 
@@ -35,7 +36,8 @@ class Readback {
   [[nodiscard]] bool ready() const { return client::ready(*state_); }
 
   /// Calls `callback` with this result once it is ready: at once if it is, else from a later call
-  /// into the client (ready, get, sync, flush, poll) on the thread that makes it.
+  /// into the client (ready, get, sync, flush, poll) on the thread that makes it. Never called once
+  /// the last reference to the client is gone.
   void then(std::function<void(Readback<T>&)> callback) const {
     client::on_ready(state_, [state = state_, callback = std::move(callback)] {
       Readback<T> self(state);
@@ -52,6 +54,8 @@ class Readback {
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
     return out;
   }
+  /// What went wrong, once ready; nullptr if nothing did. For callers that cannot throw.
+  [[nodiscard]] const Error* error() const noexcept { return client::error_of(*state_); }
   [[nodiscard]] std::size_t parts() const { return client::parts_of(*state_); }
 
  private:

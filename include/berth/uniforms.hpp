@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of a launch's uniform fields: typed, in declaration order, without padding. Packing
-// into a target's layout happens inside the runtime. Plain value without heap memory.
+// The values of a launch's uniform fields: typed, in declaration order, without padding. They are
+// packed into the target's layout when the window closes. Plain value without heap memory.
 #pragma once
 
 #include <array>

@@ -27,7 +27,10 @@ struct Range {
   Bytes offset = 0;
   Bytes bytes = 0;
 
-  [[nodiscard]] constexpr Bytes end() const { return offset + bytes; }
+  /// One past the last byte; saturates instead of wrapping around.
+  [[nodiscard]] constexpr Bytes end() const {
+    return bytes > kWholeSize - offset ? kWholeSize : offset + bytes;
+  }
   [[nodiscard]] constexpr bool empty() const { return bytes == 0; }
   /// True if both share at least one byte; an empty range overlaps nothing.
   [[nodiscard]] constexpr bool overlaps(Range other) const {

@@ -3,6 +3,11 @@
 
 namespace berth {
 
+Error::~Error() = default;
+OutOfMemory::~OutOfMemory() = default;
+DeviceLost::~DeviceLost() = default;
+Unsupported::~Unsupported() = default;
+
 const char* name_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_argument:

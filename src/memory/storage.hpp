@@ -75,7 +75,7 @@ class PageSource {
   };
   /// A zero-filled page. Staging pages (upload) come mapped.
   [[nodiscard]] virtual Made make_page(const PageRequest& request) = 0;
-  /// Gives a page back. It may still be in use by submitted work: the runtime sees to that.
+  /// Gives a page back. Precondition: no submitted work uses it any more.
   virtual void free_page(PageHandle page) noexcept = 0;
   [[nodiscard]] virtual Bytes max_page_bytes() const = 0;
 };
@@ -96,7 +96,9 @@ class Storage {
 
   [[nodiscard]] Bytes reserved() const { return reserved_; }
   [[nodiscard]] Bytes budget() const { return budget_; }
+  /// Pages made and handed out so far; those of a failed call do not count.
   [[nodiscard]] std::uint64_t pages_made() const { return pages_made_; }
+  [[nodiscard]] Bytes max_page_bytes() const { return source_.max_page_bytes(); }
 
   /// For tests: called before the device is asked; a returned failure is what happened.
   using Fault = std::function<std::optional<StorageFailure>(const PageRequest&)>;

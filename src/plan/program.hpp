@@ -45,17 +45,21 @@ enum class CommandKind : std::uint8_t {
 };
 
 /// One task of a batch: what the dispatch must know to act for it.
+///
+/// The bindings of a batch are page-wide: binding i is the hull of its tasks' ranges on one page, and
+/// writable hulls do not meet after rounding. The table of entries is read by the kernel's batched
+/// variant at @group(1) @binding(0), from the uniform room.
 struct BatchEntry {
-  Grid grid;
-  Bytes uniform_offset = 0;        ///< in the uniform block
-  std::uint32_t first_base = 0;    ///< Program::batch_bases[first_base + i]: bytes from binding i
+  std::uint32_t grid = 0;          ///< Submission::grids
+  Bytes uniform_offset = 0;        ///< in the uniform bytes
+  std::uint32_t first_range = 0;   ///< Program::batch_ranges[first_range + i]: inside binding i
   std::uint32_t label = 0;         ///< Program::labels
 };
 
 struct Command {
   CommandKind kind = CommandKind::dispatch;
   std::uint32_t kernel = 0;         ///< index into Program::kernels
-  Grid grid;                        ///< of a dispatch
+  std::uint32_t grid = 0;           ///< of a dispatch: Submission::grids, so that it may change
   std::uint32_t first_binding = 0;  ///< into Program::bindings
   std::uint32_t binding_count = 0;
   Bytes uniform_offset = 0;         ///< into the window's uniform bytes, aligned as demanded
@@ -79,12 +83,13 @@ struct Program {
   std::vector<Command> commands;
   std::vector<ProgramBinding> bindings;
   std::vector<BatchEntry> batch;
-  std::vector<Bytes> batch_bases;
+  std::vector<Range> batch_ranges;
   /// Level i is commands [level_ends[i-1], level_ends[i]); no hazards inside one.
   std::vector<std::uint32_t> level_ends;
   /// Where an encoder may begin a new pass, chosen by the cost model; indices of commands, sorted.
   std::vector<std::uint32_t> pass_starts;
   Bytes uniform_bytes = 0;
+  std::uint32_t grids = 0;
   std::uint32_t uploads = 0;
   std::uint32_t readbacks = 0;
   std::uint32_t foreign = 0;

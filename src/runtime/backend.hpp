@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a runtime is, on one page. It makes pages, compiles kernels, prepares a program for real
-// pages, submits it, and says what is done. It speaks of programs, not of calls, and it decides
-// nothing about memory. Preconditions: every method is called with the device's one submission lock
-// held, unless it says otherwise; programs have passed the checker.
+// pages, encodes and submits it, and says what is done. It speaks of programs, not of calls, and it
+// decides nothing about memory. Programs have passed the checker.
+// Threads: make_page, free_page, prepare, submit, map and unmap are called with the device's one
+// submission lock held; all else from any thread without it: the runtime guards its own tables and
+// holds no lock of its own while events are pumped or foreign functions run.
 #pragma once
 
 #include <array>
@@ -56,13 +58,25 @@ struct Capabilities {
   bool copy_within_page = false;   ///< disjoint ranges of one page may be copied
   plan::Growth growth = plan::Growth::replace;
   Overlap overlap = Overlap::none;
+  Waiting waiting = Waiting::poll;
+  /// The uniform room given first to a Prepared must be given to all its submissions (kernel arguments
+  /// stay constant); the runtime orders the overwrites.
+  bool fixed_uniform_room = false;
   Bytes page_granularity = 64 * kKiB;
   Limits limits;
   std::vector<std::string> features;  ///< "f16", "timestamps", …
   std::vector<std::pair<std::string, std::string>> facts;  ///< more, for people
 };
 
-/// A submission; they complete in order.
+/// How the host learns that work is done.
+enum class Waiting : std::uint8_t {
+  poll,        ///< short spin, then polls with back-off
+  wait_any,    ///< the library waits
+  blocking,    ///< a wait of the driver
+  host_pumps,  ///< only the host pumps events
+};
+
+/// A submission. Tickets grow in the order of submission.
 struct Ticket {
   std::uint64_t value = 0;
   friend auto operator<=>(Ticket, Ticket) = default;
@@ -74,14 +88,23 @@ struct HostSlice {
   Bytes offset = 0;
 };
 
-/// The caller's own commands, run in program order: what it is given is the runtime's affair
-/// (an encoder, a stream).
-using ForeignFunction = std::function<void(void* native, std::span<const plan::ProgramBinding>)>;
+/// A tensor's bytes, as the caller's own commands see them.
+struct ForeignView {
+  void* buffer = nullptr;     ///< the runtime's buffer object (WGPUBuffer), if it has one
+  std::uint64_t address = 0;  ///< of the first byte (CUdeviceptr, host pointer), if it has one
+  Bytes offset = 0;           ///< in the buffer
+  Bytes bytes = 0;
+  Access access = Access::read;
+};
+/// The caller's own commands, run in program order: `native` is an encoder, a stream.
+using ForeignFunction = std::function<void(void* native, std::span<const ForeignView>)>;
 
 /// What changes from one submission of a program to the next.
 struct Submission {
   std::span<const std::byte> uniforms;    ///< Program::uniform_bytes, packed for the target
-  HostSlice uniform_room;                 ///< a page made for uniforms, free until it completes
+  HostSlice uniform_room;                 ///< a page made for uniforms, free until it completes;
+                                          ///< its offset is a multiple of uniform_alignment
+  std::span<const Grid> grids;            ///< workgroups, by Command::grid
   std::span<const HostSlice> uploads;     ///< sources; their pages are not mapped
   std::span<const HostSlice> readbacks;   ///< targets; their pages are not mapped
   std::span<const ForeignFunction> foreign;
@@ -105,6 +128,15 @@ enum class HostState : std::uint8_t {
   mapped,    ///< the host's: host_data() is valid
 };
 
+/// A program's commands, encoded for one submission; dropped unsubmitted, it leaves nothing behind.
+class Encoded {
+ public:
+  Encoded() = default;
+  Encoded(const Encoded&) = delete;
+  Encoded& operator=(const Encoded&) = delete;
+  virtual ~Encoded() = default;
+};
+
 class Backend : public memory::PageSource {
  public:
   [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
@@ -122,13 +154,20 @@ class Backend : public memory::PageSource {
       std::shared_ptr<const plan::Program> program,
       std::span<const memory::PageHandle> pages) = 0;
 
-  /// Encodes and submits all of it, or nothing.
+  /// Encodes all of it: into an encoder of its own, or of the caller's (`into`, where the runtime can).
+  /// Runs foreign functions. One call at a time per Prepared. What the spans of `submission` point to
+  /// must stay until the Encoded is submitted or dropped.
+  /// Errors: Error(device) naming the task; DeviceLost.
+  [[nodiscard]] virtual std::unique_ptr<Encoded> encode(Prepared& prepared,
+                                                        const Submission& submission,
+                                                        void* into = nullptr) = 0;
+  /// Finishes and submits all of it, or nothing.
   /// Errors: Error(device) naming the task; DeviceLost. Nothing was submitted.
-  [[nodiscard]] virtual Ticket submit(Prepared& prepared, const Submission& submission) = 0;
+  [[nodiscard]] virtual Ticket submit(std::unique_ptr<Encoded> encoded) = 0;
 
-  /// The last submission that is done. Lets events be noticed; never waits.
+  /// Every submission up to the answered one is done. Lets events be noticed; never waits.
   [[nodiscard]] virtual Ticket poll() = 0;
-  /// Waits until `ticket` is done. Errors: DeviceLost; nothing hangs.
+  /// Waits until every submission up to `ticket` is done. Errors: DeviceLost; nothing hangs.
   virtual void wait(Ticket ticket) = 0;
 
   // Staging pages.
@@ -137,7 +176,7 @@ class Backend : public memory::PageSource {
   /// Waits until a page that map() was asked for is mapped. Errors: DeviceLost, Error(device).
   virtual void wait_mapped(memory::PageHandle page) = 0;
   [[nodiscard]] virtual HostState host_state(memory::PageHandle page) const = 0;
-  /// The page's bytes; valid while mapped. Uploads are written, readbacks are read. No lock needed.
+  /// The page's bytes; valid while mapped. Uploads are written, readbacks are read.
   [[nodiscard]] virtual std::byte* host_data(memory::PageHandle page) = 0;
   /// Gives the page back to the device.
   virtual void unmap(memory::PageHandle page) = 0;

@@ -62,6 +62,12 @@ struct Use {
   VersionId version;
   Access access = Access::read;
   Range range;  ///< inside the version; whole versions are {0, bytes}
+  /// Its offset need not be aligned to Device::binding_alignment (copies, uploads, kernels that take
+  /// a base offset).
+  bool any_offset = false;
+  /// The workgroup counts of an indirect dispatch: never on a page that the task writes, promoted or
+  /// not.
+  bool argument = false;
 };
 
 enum class TaskKind : std::uint8_t { dispatch, copy, fill, upload, readback, foreign };
@@ -81,21 +87,26 @@ struct Task {
 };
 
 /// A pair that the kernel of `task` may compute in place: `output` may take over the bytes of
-/// `input` (same bytes, `input` dies in `task`). The planner decides; see Plan::in_place.
+/// `input` (same bytes, `input` dies in `task`). The planner decides; see Plan::in_place. Code exists
+/// per choice of pairs: of one task, all pairs of one choice are taken, or none.
 struct InPlacePair {
   TaskId task;
   VersionId input;
   VersionId output;
+  std::uint32_t choice = 0;
 };
 
 /// A page that exists before the window is planned.
 struct Page {
   Bytes bytes = 0;  ///< its size now
   PoolId pool{0};
-  /// Ranges that hold nothing and may be used; sorted, disjoint. Fixed versions lie outside these.
+  /// Ranges that hold nothing and may be used; sorted, disjoint. Fixed versions lie outside these;
+  /// the bytes of a fixed version may be used as well once it is dead, or before it lives.
   std::vector<Range> free;
   /// The page may be left unused and given back, so its bytes count only if it is used.
   bool idle = false;
+  /// Submitted work still uses it: giving it back frees its bytes only later.
+  bool in_flight = false;
 };
 
 /// How a device makes room. `replace` and `add`: a page cannot grow (WebGPU); with `replace` a

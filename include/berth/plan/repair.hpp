@@ -49,7 +49,8 @@ struct Repaired {
   std::vector<TaskId> original;
 };
 
-/// Rewrites `problem` so that place() can solve it.
+/// Rewrites `problem` so that place() can solve it. A task of the original keeps the number and the
+/// order of its uses.
 /// Cost: nothing is copied, and `problem` comes back as it was, where no repair is needed.
 /// Errors: Error(unsupported) if no allowed repair solves a conflict, naming task and versions.
 [[nodiscard]] Repaired repair(Problem problem, const RepairOptions& options = {});
