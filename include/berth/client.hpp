@@ -32,8 +32,8 @@ class StreamState;
 
 /// Options for a launch.
 struct LaunchOptions {
-  std::string label{};            ///< named in errors beside the kernel; copied
-  double estimated_ns = 0;        ///< device time, if known
+  std::string label{};      ///< named in errors beside the kernel; copied
+  double estimated_ns = 0;  ///< device time, if known
 };
 
 /// A sequence of recorded tasks. Program order of a tensor is the order of the recorded calls.
@@ -172,7 +172,8 @@ class Client {
 };
 
 /// Connects to a device.
-/// Errors: Error(unavailable) if the runtime, its library or an adapter is not there, saying why for
+/// Errors: Error(unavailable) if the runtime, its library or an adapter is not there, saying why
+/// for
 ///   each one tried; Error(invalid_argument) for an unknown runtime.
 [[nodiscard]] Client connect(const ConnectOptions& options = {});
 

@@ -13,17 +13,17 @@
 namespace berth {
 
 enum class ErrorCode : std::uint8_t {
-  invalid_argument,    ///< misuse: the call is refused and changed nothing
-  too_large,           ///< never fits: above a limit of the device, whatever is freed
-  out_of_memory,       ///< not now, or over the budget: see OutOfMemory
-  no_contents,         ///< a read of a tensor that was never written
-  failed,              ///< a tensor whose contents were lost with a discarded window
+  invalid_argument,  ///< misuse: the call is refused and changed nothing
+  too_large,         ///< never fits: above a limit of the device, whatever is freed
+  out_of_memory,     ///< not now, or over the budget: see OutOfMemory
+  no_contents,       ///< a read of a tensor that was never written
+  failed,            ///< a tensor whose contents were lost with a discarded window
   device_lost,
-  device,              ///< the device or its library reported an error
-  kernel,              ///< a kernel does not compile, or its signature does not fit
-  unavailable,         ///< a runtime, library, adapter or feature that is not there
-  unsupported,         ///< a named behaviour that this version does not have
-  internal,            ///< a defect in berth: the checker refused a plan, say
+  device,       ///< the device or its library reported an error
+  kernel,       ///< a kernel does not compile, or its signature does not fit
+  unavailable,  ///< a runtime, library, adapter or feature that is not there
+  unsupported,  ///< a named behaviour that this version does not have
+  internal,     ///< a defect in berth: the checker refused a plan, say
 };
 [[nodiscard]] const char* name_of(ErrorCode code);
 

@@ -72,7 +72,8 @@ class Handle {
   [[nodiscard]] bool failed() const;
 
   /// A range of this tensor; holds the tensor like another handle.
-  /// Units: bytes; multiples of 4; kWholeSize = to the end. Errors: Error(invalid_argument) if outside the tensor.
+  /// Units: bytes; multiples of 4; kWholeSize = to the end. Errors: Error(invalid_argument) if
+  /// outside the tensor.
   [[nodiscard]] Slice slice(Bytes offset, Bytes bytes) const;
 
   /// For the client's rooms.
@@ -98,8 +99,8 @@ class Slice {
 
 /// One use of a handle or slice by a task. It only points at them: make it in the call that records
 /// the task and never keep it longer than the handle or slice it was made from.
-/// `{std::move(h), y}` hands over the last use of h, whose memory may then serve an output: h is null
-/// afterwards, but only if the call succeeds.
+/// `{std::move(h), y}` hands over the last use of h, whose memory may then serve an output: h is
+/// null afterwards, but only if the call succeeds.
 class Binding {
  public:
   Binding(const Handle& tensor) noexcept  // NOLINT: bindings read as prose

@@ -43,10 +43,10 @@ enum class Builtin : std::uint8_t {
 /// One field of a kernel's uniform block, in declaration order. Rows of 1 to 4 components.
 struct UniformField {
   std::string name;
-  Element element = Element::u32;    ///< f32, i32 or u32
-  std::uint32_t components = 1;      ///< 1, 2, 3 or 4: scalar or vecN
+  Element element = Element::u32;  ///< f32, i32 or u32
+  std::uint32_t components = 1;    ///< 1, 2, 3 or 4: scalar or vecN
   Builtin builtin = Builtin::none;
-  std::string binding;               ///< for builtins: the binding they speak of
+  std::string binding;  ///< for builtins: the binding they speak of
 };
 
 /// The output may take over the bytes of the input: the kernel reads each element before it writes
@@ -99,7 +99,8 @@ class CpuInvocation {
                 std::array<std::uint32_t, 3> group, std::array<std::uint32_t, 3> groups)
       : buffers_(buffers), uniforms_(uniforms), group_(group), groups_(groups) {}
 
-  /// Elements of the binding at position `index` of the signature. T must be const for read bindings.
+  /// Elements of the binding at position `index` of the signature. T must be const for read
+  /// bindings.
   template <class T>
   [[nodiscard]] std::span<T> buffer(std::size_t index) const {
     const CpuBuffer& b = buffers_[index];
@@ -152,8 +153,8 @@ struct KernelData;
 class Kernel {
  public:
   Kernel() = default;
-  /// Errors: Error(kernel) for a malformed signature (duplicate or empty names, an in-place pair that
-  /// names no binding, a builtin without binding, a zero workgroup, no code).
+  /// Errors: Error(kernel) for a malformed signature (duplicate or empty names, an in-place pair
+  /// that names no binding, a builtin without binding, a zero workgroup, no code).
   Kernel(KernelSignature signature, std::vector<KernelCode> codes);
 
   [[nodiscard]] explicit operator bool() const { return data_ != nullptr; }

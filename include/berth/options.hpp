@@ -22,7 +22,7 @@ enum class Policy : std::uint8_t {
 
 /// What a planned window aims for.
 enum class MemoryMode : std::uint8_t {
-  automatic,     ///< most_overlap where the runtime overlaps, least_memory elsewhere
+  automatic,  ///< most_overlap where the runtime overlaps, least_memory elsewhere
   least_memory,
   most_overlap,
 };
@@ -39,7 +39,8 @@ enum class Check : std::uint8_t {
 enum class Repairs : std::uint8_t { allowed, forbidden };
 enum class Batch : std::uint8_t { automatic, never, always };
 
-/// Limits a device is lowered to; 0 = the device's own. Raising one above the device's has no effect.
+/// Limits a device is lowered to; 0 = the device's own. Raising one above the device's has no
+/// effect.
 struct LimitOptions {
   Bytes max_page_bytes = 0;
   Bytes max_binding_bytes = 0;
@@ -69,10 +70,10 @@ struct ConnectOptions {
   std::string runtime{};
   Policy policy = Policy::window;
   MemoryMode mode = MemoryMode::automatic;
-  Bytes budget = kWholeSize;          ///< of all pages together
-  Bytes staging_budget = 64 * kMiB;   ///< of upload pages; more closes the window
-  std::uint32_t max_in_flight = 3;    ///< windows under way
-  std::uint32_t cpu_threads = 0;      ///< reference runtime; 0 = one per core
+  Bytes budget = kWholeSize;         ///< of all pages together
+  Bytes staging_budget = 64 * kMiB;  ///< of upload pages; more closes the window
+  std::uint32_t max_in_flight = 3;   ///< windows under way
+  std::uint32_t cpu_threads = 0;     ///< reference runtime; 0 = one per core
   LimitOptions limits{};
   WebGpuOptions webgpu{};
   Check check = Check::always;

@@ -14,40 +14,40 @@ namespace berth {
 
 /// One pool of pages. live + idle + padding == reserved, exactly.
 struct PoolReport {
-  std::string name;         ///< "persistent", "transient", "exclusive", "staging", "uniform", …
-  Bytes reserved = 0;       ///< bytes of its device buffers
-  Bytes live = 0;           ///< bytes that tensors (or staged data) asked for
-  Bytes idle = 0;           ///< free for use
-  Bytes padding = 0;        ///< lost to alignment
+  std::string name;    ///< "persistent", "transient", "exclusive", "staging", "uniform", …
+  Bytes reserved = 0;  ///< bytes of its device buffers
+  Bytes live = 0;      ///< bytes that tensors (or staged data) asked for
+  Bytes idle = 0;      ///< free for use
+  Bytes padding = 0;   ///< lost to alignment
   std::uint32_t pages = 0;
 };
 
 /// The last window, as planned.
 struct WindowReport {
   std::uint32_t tasks = 0;
-  std::uint32_t tensors = 0;     ///< versions placed
-  Bytes lower_bound = 0;         ///< of transients and new long-lived tensors together
-  Bytes planned_peak = 0;        ///< sum of page extents the plan needs
-  Bytes pages_made = 0;          ///< bytes of pages made for it
+  std::uint32_t tensors = 0;  ///< versions placed
+  Bytes lower_bound = 0;      ///< of transients and new long-lived tensors together
+  Bytes planned_peak = 0;     ///< sum of page extents the plan needs
+  Bytes pages_made = 0;       ///< bytes of pages made for it
   std::uint32_t pages = 0;
   std::uint32_t levels = 0;
   std::uint32_t barriers = 0;
   std::uint32_t hazards = 0;
   std::uint32_t repairs = 0;
   std::uint32_t in_place = 0;
-  std::uint32_t bind_groups = 0; ///< made for it
+  std::uint32_t bind_groups = 0;  ///< made for it
 };
 
 struct Report {
   std::string runtime;
   std::string adapter;
-  Bytes reserved = 0;            ///< all device buffers: the sum over the pools
+  Bytes reserved = 0;  ///< all device buffers: the sum over the pools
   Bytes live = 0;
   Bytes idle = 0;
   Bytes padding = 0;
-  Bytes persistent = 0;          ///< live bytes of tensors that outlived their window
-  Bytes staging = 0;             ///< reserved by upload and readback pages
-  Bytes uniform = 0;             ///< reserved by uniform pages
+  Bytes persistent = 0;  ///< live bytes of tensors that outlived their window
+  Bytes staging = 0;     ///< reserved by upload and readback pages
+  Bytes uniform = 0;     ///< reserved by uniform pages
   Bytes budget = kWholeSize;
   std::vector<PoolReport> pools;
 

@@ -102,7 +102,9 @@ class Uniforms {
               std::bit_cast<std::array<std::uint32_t, Info::kComponents>>(value));
   }
 
-  [[nodiscard]] std::span<const std::uint32_t> words() const { return {words_.data(), word_count_}; }
+  [[nodiscard]] std::span<const std::uint32_t> words() const {
+    return {words_.data(), word_count_};
+  }
   [[nodiscard]] std::span<const Type> types() const { return {types_.data(), field_count_}; }
 
  private:

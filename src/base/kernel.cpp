@@ -92,8 +92,8 @@ void check(const KernelSignature& signature, const std::vector<KernelCode>& code
     }
     if (field.builtin != Builtin::none) {
       if (find_binding(signature, field.binding) == nullptr) {
-        refuse(signature, text("the built-in uniform field '", field.name,
-                               "' speaks of binding '", field.binding, "', which is not there"));
+        refuse(signature, text("the built-in uniform field '", field.name, "' speaks of binding '",
+                               field.binding, "', which is not there"));
       }
       if (field.element != Element::u32 || field.components != 1) {
         refuse(signature, text("the built-in uniform field '", field.name, "' must be one u32"));
@@ -125,8 +125,7 @@ const KernelSignature& Kernel::signature() const {
 
 std::uint64_t Kernel::id() const { return data_ == nullptr ? 0 : data_->id; }
 
-const KernelCode* Kernel::code(Target target, Variant variant,
-                               std::uint32_t in_place_pairs) const {
+const KernelCode* Kernel::code(Target target, Variant variant, std::uint32_t in_place_pairs) const {
   if (data_ == nullptr) return nullptr;
   const auto found =
       std::find_if(data_->codes.begin(), data_->codes.end(), [&](const KernelCode& c) {

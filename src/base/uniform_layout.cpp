@@ -29,7 +29,8 @@ void pack_uniforms(const UniformLayout& layout, std::span<const UniformField> fi
   std::memset(out, 0, static_cast<std::size_t>(layout.bytes));
   std::size_t word = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::memcpy(out + layout.offsets[i], words.data() + word, std::size_t{4} * fields[i].components);
+    std::memcpy(out + layout.offsets[i], words.data() + word,
+                std::size_t{4} * fields[i].components);
     word += fields[i].components;
   }
 }

@@ -31,9 +31,9 @@ namespace berth::runtime {
 struct Limits {
   Bytes max_page_bytes = 0;
   Bytes max_binding_bytes = 0;
-  Bytes max_uniform_bytes = 0;         ///< of one uniform block
-  Bytes offset_alignment = 4;          ///< of storage bindings
-  Bytes uniform_alignment = 4;         ///< of uniform blocks
+  Bytes max_uniform_bytes = 0;  ///< of one uniform block
+  Bytes offset_alignment = 4;   ///< of storage bindings
+  Bytes uniform_alignment = 4;  ///< of uniform blocks
   std::uint32_t max_storage_bindings = 0;
   std::uint32_t max_groups_per_dimension = 0;
   std::uint32_t max_invocations_per_group = 0;
@@ -43,29 +43,9 @@ struct Limits {
 
 /// What placement can win in time.
 enum class Overlap : std::uint8_t {
-  none,     ///< dispatches run one after another whatever the placement (Dawn, Metal)
-  by_page,  ///< dispatches overlap if their pages differ (wgpu-native on Vulkan)
-  by_hazard,///< dispatches overlap unless their data depends (CUDA)
-};
-
-/// A device as data. The client and the planner see a runtime only through this.
-struct Capabilities {
-  std::string runtime;   ///< "wgpu", …
-  std::string adapter;   ///< for people
-  std::string library;   ///< "wgpu-native 29.0", …; empty if built in
-  Target target = Target::wgsl;
-  bool exclusion = true;           ///< the rule of WebGPU holds
-  bool copy_within_page = false;   ///< disjoint ranges of one page may be copied
-  plan::Growth growth = plan::Growth::replace;
-  Overlap overlap = Overlap::none;
-  Waiting waiting = Waiting::poll;
-  /// The uniform room given first to a Prepared must be given to all its submissions (kernel arguments
-  /// stay constant); the runtime orders the overwrites.
-  bool fixed_uniform_room = false;
-  Bytes page_granularity = 64 * kKiB;
-  Limits limits;
-  std::vector<std::string> features;  ///< "f16", "timestamps", …
-  std::vector<std::pair<std::string, std::string>> facts;  ///< more, for people
+  none,       ///< dispatches run one after another whatever the placement (Dawn, Metal)
+  by_page,    ///< dispatches overlap if their pages differ (wgpu-native on Vulkan)
+  by_hazard,  ///< dispatches overlap unless their data depends (CUDA)
 };
 
 /// How the host learns that work is done.
@@ -74,6 +54,26 @@ enum class Waiting : std::uint8_t {
   wait_any,    ///< the library waits
   blocking,    ///< a wait of the driver
   host_pumps,  ///< only the host pumps events
+};
+
+/// A device as data. The client and the planner see a runtime only through this.
+struct Capabilities {
+  std::string runtime;  ///< "wgpu", …
+  std::string adapter;  ///< for people
+  std::string library;  ///< "wgpu-native 29.0", …; empty if built in
+  Target target = Target::wgsl;
+  bool exclusion = true;          ///< the rule of WebGPU holds
+  bool copy_within_page = false;  ///< disjoint ranges of one page may be copied
+  plan::Growth growth = plan::Growth::replace;
+  Overlap overlap = Overlap::none;
+  Waiting waiting = Waiting::poll;
+  /// The uniform room given first to a Prepared must be given to all its submissions (kernel
+  /// arguments stay constant); the runtime orders the overwrites.
+  bool fixed_uniform_room = false;
+  Bytes page_granularity = 64 * kKiB;
+  Limits limits;
+  std::vector<std::string> features;                       ///< "f16", "timestamps", …
+  std::vector<std::pair<std::string, std::string>> facts;  ///< more, for people
 };
 
 /// A submission. Tickets grow in the order of submission.
@@ -101,12 +101,12 @@ using ForeignFunction = std::function<void(void* native, std::span<const Foreign
 
 /// What changes from one submission of a program to the next.
 struct Submission {
-  std::span<const std::byte> uniforms;    ///< Program::uniform_bytes, packed for the target
-  HostSlice uniform_room;                 ///< a page made for uniforms, free until it completes;
-                                          ///< its offset is a multiple of uniform_alignment
-  std::span<const Grid> grids;            ///< workgroups, by Command::grid
-  std::span<const HostSlice> uploads;     ///< sources; their pages are not mapped
-  std::span<const HostSlice> readbacks;   ///< targets; their pages are not mapped
+  std::span<const std::byte> uniforms;   ///< Program::uniform_bytes, packed for the target
+  HostSlice uniform_room;                ///< a page made for uniforms, free until it completes;
+                                         ///< its offset is a multiple of uniform_alignment
+  std::span<const Grid> grids;           ///< workgroups, by Command::grid
+  std::span<const HostSlice> uploads;    ///< sources; their pages are not mapped
+  std::span<const HostSlice> readbacks;  ///< targets; their pages are not mapped
   std::span<const ForeignFunction> foreign;
 };
 
@@ -151,13 +151,12 @@ class Backend : public memory::PageSource {
   /// Binds a program to pages: pages[i] stands for program->pages[i].
   /// Errors: Error(device). Nothing was submitted.
   [[nodiscard]] virtual std::unique_ptr<Prepared> prepare(
-      std::shared_ptr<const plan::Program> program,
-      std::span<const memory::PageHandle> pages) = 0;
+      std::shared_ptr<const plan::Program> program, std::span<const memory::PageHandle> pages) = 0;
 
-  /// Encodes all of it: into an encoder of its own, or of the caller's (`into`, where the runtime can).
-  /// Runs foreign functions. One call at a time per Prepared. What the spans of `submission` point to
-  /// must stay until the Encoded is submitted or dropped.
-  /// Errors: Error(device) naming the task; DeviceLost.
+  /// Encodes all of it: into an encoder of its own, or of the caller's (`into`, where the runtime
+  /// can). Runs foreign functions. One call at a time per Prepared. What the spans of `submission`
+  /// point to must stay until the Encoded is submitted or dropped. Errors: Error(device) naming the
+  /// task; DeviceLost.
   [[nodiscard]] virtual std::unique_ptr<Encoded> encode(Prepared& prepared,
                                                         const Submission& submission,
                                                         void* into = nullptr) = 0;
@@ -185,7 +184,8 @@ class Backend : public memory::PageSource {
   [[nodiscard]] virtual std::optional<std::string> lost() const = 0;
 };
 
-/// Makes a runtime from options. Errors: Error(unavailable) with the reason, Error(invalid_argument).
+/// Makes a runtime from options. Errors: Error(unavailable) with the reason,
+/// Error(invalid_argument).
 using Factory = std::unique_ptr<Backend> (*)(const ConnectOptions& options);
 
 }  // namespace berth::runtime

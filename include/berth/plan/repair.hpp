@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Repairs: what placement alone cannot solve is solved by rewriting the problem before it is placed.
-// A conflict between two fixed places, or between two ranges of one version, becomes copies and new
-// versions (relocate, bounce), or a task that is bound all read_write (promote). The rewritten
-// problem has no such conflict left, so the placer needs no special case. Pure; any thread.
+// Repairs: what placement alone cannot solve is solved by rewriting the problem before it is
+// placed. A conflict between two fixed places, or between two ranges of one version, becomes copies
+// and new versions (relocate, bounce), or a task that is bound all read_write (promote). The
+// rewritten problem has no such conflict left, so the placer needs no special case. Pure; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,11 @@ enum class RepairKind : std::uint8_t {
 /// One repair, in terms of the rewritten problem.
 struct Repair {
   RepairKind kind = RepairKind::relocate;
-  TaskId task;               ///< the task that would have broken the rule
-  VersionId from;            ///< the version that stood in the way
-  VersionId to;              ///< the new version that takes its part (not for promote)
-  std::vector<TaskId> copies;///< the copy tasks that were inserted
-  Bytes bytes = 0;           ///< bytes copied
+  TaskId task;                 ///< the task that would have broken the rule
+  VersionId from;              ///< the version that stood in the way
+  VersionId to;                ///< the new version that takes its part (not for promote)
+  std::vector<TaskId> copies;  ///< the copy tasks that were inserted
+  Bytes bytes = 0;             ///< bytes copied
 };
 
 /// What repair() may use.
