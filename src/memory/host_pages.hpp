@@ -28,7 +28,7 @@ class HostPages {
   [[nodiscard]] virtual std::byte* data(PageHandle page) = 0;
   /// Gives the page back to the device: only then may it enter a submission.
   virtual void unmap(PageHandle page) = 0;
-  /// The last submission that is done; submissions complete in order. Never waits.
+  /// Every submission up to the answered one is done. Never waits.
   [[nodiscard]] virtual std::uint64_t completed() = 0;
 };
 

@@ -17,7 +17,8 @@ std::string name(TensorSlot tensor) { return "Tensor slot " + std::to_string(ten
 }  // namespace
 
 Manager::Manager(Storage& storage, HostPages& host, const ManagerOptions& options)
-    : table_(storage, options.pages),
+    : host_(host),
+      table_(storage, options.pages),
       persistent_(table_, PoolKind::persistent, options.sliced),
       sliced_(table_, PoolKind::sliced, options.sliced),
       exclusive_(table_),
@@ -152,11 +153,8 @@ LentPages Manager::lend(std::span<const Bytes> extents) {
   for (const Lent& page : lent.pages) {
     note(Done::What::lent, {}, {page.page, 0, page.extent, 0}, page.page);
   }
-  if (in_transaction_) {
-    replaced_.insert(replaced_.end(), lent.replaced.begin(), lent.replaced.end());
-  } else {
-    for (const PageId page : lent.replaced) free_page(page);
-  }
+  std::vector<PageId>& replaced = in_transaction_ ? replaced_ : retiring_;
+  replaced.insert(replaced.end(), lent.replaced.begin(), lent.replaced.end());
   return lent;
 }
 

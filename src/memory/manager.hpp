@@ -50,8 +50,11 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();
-  /// The window was submitted: pages it replaced are freed, lent pages and uniform room stay taken.
-  void commit();
+  /// The window was submitted as `ticket` and uses these pages: they are not freed before it is
+  /// done. Lent pages and uniform room stay taken.
+  void commit(std::span<const PageId> used, std::uint64_t ticket);
+  /// Nothing was submitted, but what was done stays.
+  void commit() { commit({}, 0); }
 
  private:
   Manager* manager_;
@@ -116,8 +119,12 @@ class Manager {
   [[nodiscard]] std::uint64_t pages_freed() const { return table_.pages_freed(); }
 
   /// Gives pages that nobody holds back, the largest first, until at most `keep` bytes of them are
-  /// left. Returns: bytes given back. Errors: Error(internal) inside a transaction.
+  /// left. Pages that submitted work still uses stay: wait for it first. Never waits.
+  /// Returns: bytes given back. Errors: Error(internal) inside a transaction.
   Bytes trim(Bytes keep);
+  /// Frees replaced pages and recycles staging whose work is done. Every transaction begins with
+  /// it.
+  void pump();
 
   /// One report per pool that has pages. live + idle + padding == reserved for each, exactly, and
   /// their sum is Storage::reserved().
@@ -160,12 +167,14 @@ class Manager {
   void note(Done::What what, TensorSlot tensor, const Slice& slice, PageId page);
   void undo(const Done& done);
   void rollback() noexcept;
-  void commit();
+  void commit(std::span<const PageId> used, std::uint64_t ticket);
+  void free_replaced();
   [[nodiscard]] Reserved reserve_from(PoolKind pool, Bytes bytes, std::span<const PageId> excluded);
   void give(const Slice& slice);
   void retake(const Slice& slice);
   void free_page(PageId page);
 
+  HostPages& host_;
   PageTable table_;
   SlicedPool persistent_;
   SlicedPool sliced_;
@@ -181,7 +190,8 @@ class Manager {
   std::vector<TensorSlot> unused_slots_;
   bool in_transaction_ = false;
   std::vector<Done> journal_;
-  std::vector<PageId> replaced_;
+  std::vector<PageId> replaced_;  // by the transaction that is open
+  std::vector<PageId> retiring_;  // replaced; to be freed once their last use is done
 };
 
 }  // namespace berth::memory

@@ -9,11 +9,29 @@
 
 namespace berth::memory {
 
-Bytes Manager::trim(Bytes keep) {
-  if (in_transaction_) throw Error(ErrorCode::internal, "Pages are trimmed inside a transaction.");
+void Manager::pump() {
   upload_.pump();
   readback_.pump();
   uniform_.pump();
+  if (!in_transaction_) free_replaced();
+}
+
+void Manager::free_replaced() {
+  if (retiring_.empty()) return;
+  const std::uint64_t done = host_.completed();
+  std::erase_if(retiring_, [&](PageId id) {
+    const Page* page = table_.find(id);
+    if (page == nullptr || !page->idle()) return true;  // trimmed, or lent again: it has its use
+    if (page->last_use() > done) return false;
+    free_page(id);
+    return true;
+  });
+}
+
+Bytes Manager::trim(Bytes keep) {
+  if (in_transaction_) throw Error(ErrorCode::internal, "Pages are trimmed inside a transaction.");
+  pump();
+  const std::uint64_t done = host_.completed();
   std::vector<const Page*> idle;
   Bytes idle_bytes = 0;
   for (std::size_t pool = 0; pool < kPoolKinds; ++pool) {
@@ -27,6 +45,7 @@ Bytes Manager::trim(Bytes keep) {
   Bytes freed = 0;
   for (const Page* page : idle) {
     if (idle_bytes <= keep) break;
+    if (page->last_use() > done) continue;
     idle_bytes -= page->bytes();
     freed += page->bytes();
     free_page(page->id());

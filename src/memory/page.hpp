@@ -68,8 +68,11 @@ class Page {
   [[nodiscard]] Bytes live() const { return live_; }
   [[nodiscard]] Bytes padding() const { return padding_; }
   [[nodiscard]] std::uint32_t tenants() const { return tenants_; }
-  /// Nobody holds a byte of it: it may be given back.
+  /// Nobody holds a byte of it. Submitted work may still use it: see last_use().
   [[nodiscard]] bool idle() const { return tenants_ == 0; }
+  /// The last submission that uses it; 0 = none. It may be freed only once that is done.
+  [[nodiscard]] std::uint64_t last_use() const { return last_use_; }
+  void used_by(std::uint64_t ticket) { last_use_ = ticket; }
 
   /// A slice at the best fit, or nothing.
   [[nodiscard]] std::optional<Slice> try_take(Bytes bytes, Bytes alignment);
@@ -93,6 +96,7 @@ class Page {
   Bytes live_ = 0;
   Bytes padding_ = 0;
   std::uint32_t tenants_ = 0;
+  std::uint64_t last_use_ = 0;
 };
 
 /// A page to be made.
@@ -126,7 +130,7 @@ class PageTable {
 
   /// Makes all or none. Returns: ids in the order of the requests.
   [[nodiscard]] MadePages make(std::span<const NewPage> pages);
-  /// Errors: Error(internal) if it is held or not there.
+  /// Precondition: no submitted work uses it. Errors: Error(internal) if it is held or not there.
   void free(PageId page);
 
   /// The size a page is made with for at least `bytes`.

@@ -12,6 +12,7 @@ Transaction::Transaction(Manager& manager) : manager_(&manager) {
   if (manager.in_transaction_) {
     throw Error(ErrorCode::internal, "A transaction begins inside another one.");
   }
+  manager.pump();
   manager.in_transaction_ = true;
 }
 
@@ -19,11 +20,11 @@ Transaction::~Transaction() {
   if (manager_ != nullptr) manager_->rollback();
 }
 
-void Transaction::commit() {
+void Transaction::commit(std::span<const PageId> used, std::uint64_t ticket) {
   if (manager_ == nullptr) {
     throw Error(ErrorCode::internal, "A transaction is committed twice.");
   }
-  manager_->commit();
+  manager_->commit(used, ticket);
   manager_ = nullptr;
 }
 
@@ -81,13 +82,11 @@ void Manager::rollback() noexcept {  // NOLINT(bugprone-exception-escape)
   replaced_.clear();
 }
 
-void Manager::commit() {
+void Manager::commit(std::span<const PageId> used, std::uint64_t ticket) {
+  for (const PageId page : used) table_.at(page).used_by(ticket);
   in_transaction_ = false;
   journal_.clear();
-  for (const PageId page : replaced_) {
-    const Page* replaced = table_.find(page);
-    if (replaced != nullptr && replaced->idle()) free_page(page);
-  }
+  retiring_.insert(retiring_.end(), replaced_.begin(), replaced_.end());
   replaced_.clear();
 }
 

@@ -14,7 +14,7 @@ namespace berth::memory {
 
 /// What happens to idle pages that are too small when larger ones are made.
 enum class Growth : std::uint8_t {
-  replace,  ///< as many bytes of them as were made are freed once the window is submitted
+  replace,  ///< as many bytes of them as were made are freed once no submission uses them
   add,      ///< they stay
 };
 
@@ -28,7 +28,7 @@ struct Lent {
 struct LentPages {
   std::vector<Lent> pages;
   std::vector<PageId> made;      ///< those of `pages` that are new
-  std::vector<PageId> replaced;  ///< idle pages to be freed once the window is submitted
+  std::vector<PageId> replaced;  ///< idle pages to be freed if the window is submitted
   std::optional<StorageFailure> failure;
   [[nodiscard]] bool ok() const { return !failure; }
 };
