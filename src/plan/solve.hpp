@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Solves the pools of a window with the effort that was asked for: chooses among the placers and
+// keeps the best answer.
+#pragma once
+
+#include <vector>
+
+#include "berth/plan/planner.hpp"
+#include "plan/window.hpp"
+
+namespace berth::plan::detail {
+
+[[nodiscard]] std::vector<PoolPlan> solve(const Problem& problem, const Window& window,
+                                          const Options& options);
+
+}  // namespace berth::plan::detail
