@@ -3,7 +3,8 @@
 // The bound from below and the barriers of a plan: lower_bound() and count_barriers() of
 // berth/plan/planner.hpp. Part of the checker: shares no code with the placer. Any thread.
 #include <algorithm>
-#include <utility>
+#include <span>
+#include <tuple>
 
 #include "berth/error.hpp"
 #include "berth/plan/planner.hpp"
@@ -15,85 +16,44 @@ namespace {
 
 Bytes aligned_bytes(const Version& version) { return align_up(version.bytes, version.alignment); }
 
-/// The most bytes that the pairs of one task can save. Pairs have equal sizes, so a version's
-/// partners all weigh the same, and taking versions from heavy to light with augmenting paths gives
-/// the heaviest matching.
-class InPlaceSaving {
- public:
-  InPlaceSaving(const Problem& problem, std::vector<const InPlacePair*> pairs)
-      : problem_(problem), pairs_(std::move(pairs)), taken_(pairs_.size(), false) {}
-
-  Bytes most() {
-    std::vector<VersionId> inputs;
-    for (const InPlacePair* pair : pairs_) inputs.push_back(pair->input);
-    const auto heavier = [this](VersionId a, VersionId b) {
-      const Bytes bytes_a = problem_.versions[a.index()].bytes;
-      const Bytes bytes_b = problem_.versions[b.index()].bytes;
-      return bytes_a != bytes_b ? bytes_a > bytes_b : a < b;
-    };
-    std::sort(inputs.begin(), inputs.end(), heavier);
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-    for (const VersionId input : inputs) {
-      std::vector<VersionId> visited;
-      augment(input, visited);
-    }
+/// The most bytes that one choice of a task's pairs can save; `pairs` are sorted by choice. A
+/// choice saves nothing if one of its pairs may not be taken.
+Bytes best_choice(const Problem& problem, const std::vector<Life>& lives,
+                  const std::vector<std::uint32_t>& positions,
+                  std::span<const InPlacePair* const> pairs) {
+  Bytes best = 0;
+  for (std::size_t i = 0; i < pairs.size();) {
+    const std::uint32_t choice = pairs[i]->choice;
+    bool allowed = true;
     Bytes saved = 0;
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      if (!taken_[i]) continue;
-      saved += std::min(aligned_bytes(problem_.versions[pairs_[i]->input.index()]),
-                        aligned_bytes(problem_.versions[pairs_[i]->output.index()]));
+    for (; i < pairs.size() && pairs[i]->choice == choice; ++i) {
+      allowed = allowed && in_place_fault(problem, lives, positions, *pairs[i]).empty();
+      if (!allowed) continue;
+      saved += std::min(aligned_bytes(problem.versions[pairs[i]->input.index()]),
+                        aligned_bytes(problem.versions[pairs[i]->output.index()]));
     }
-    return saved;
+    if (allowed) best = std::max(best, saved);
   }
-
- private:
-  bool augment(VersionId input, std::vector<VersionId>& visited) {
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      if (pairs_[i]->input != input || taken_[i]) continue;
-      const VersionId output = pairs_[i]->output;
-      if (std::find(visited.begin(), visited.end(), output) != visited.end()) continue;
-      visited.push_back(output);
-      std::size_t holder = 0;
-      while (holder < pairs_.size() && !(taken_[holder] && pairs_[holder]->output == output)) {
-        ++holder;
-      }
-      if (holder < pairs_.size()) {
-        taken_[holder] = false;
-        if (!augment(pairs_[holder]->input, visited)) {
-          taken_[holder] = true;
-          continue;
-        }
-      }
-      taken_[i] = true;
-      return true;
-    }
-    return false;
-  }
-
-  const Problem& problem_;
-  std::vector<const InPlacePair*> pairs_;
-  std::vector<bool> taken_;
-};
+  return best;
+}
 
 /// Bytes that in-place pairs can save at each tick: a taken pair holds its bytes once.
 std::vector<Bytes> savings(const Problem& problem, const std::vector<Life>& lives,
                            const std::vector<std::uint32_t>& positions) {
-  std::vector<std::pair<std::uint32_t, const InPlacePair*>> allowed;
+  std::vector<const InPlacePair*> pairs;
   for (const InPlacePair& pair : problem.in_place) {
-    if (in_place_fault(problem, lives, positions, pair).empty()) {
-      allowed.emplace_back(tick_of(positions[pair.task.index()]), &pair);
-    }
+    if (pair.task.index() < problem.tasks.size()) pairs.push_back(&pair);
   }
-  std::stable_sort(allowed.begin(), allowed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(pairs.begin(), pairs.end(), [](const InPlacePair* a, const InPlacePair* b) {
+    return std::tie(a->task, a->choice) < std::tie(b->task, b->choice);
+  });
   std::vector<Bytes> saved(problem.tasks.size() + 2, 0);
-  for (std::size_t i = 0; i < allowed.size();) {
-    std::vector<const InPlacePair*> of_task;
-    const std::uint32_t tick = allowed[i].first;
-    for (; i < allowed.size() && allowed[i].first == tick; ++i) {
-      of_task.push_back(allowed[i].second);
-    }
-    saved[tick] = InPlaceSaving(problem, std::move(of_task)).most();
+  for (std::size_t i = 0; i < pairs.size();) {
+    const TaskId task = pairs[i]->task;
+    const std::size_t first = i;
+    while (i < pairs.size() && pairs[i]->task == task) ++i;
+    saved[tick_of(positions[task.index()])] =
+        best_choice(problem, lives, positions, std::span(pairs).subspan(first, i - first));
   }
   return saved;
 }
@@ -150,7 +110,7 @@ std::uint32_t barriers_of(const Problem& problem, const std::vector<TaskId>& ord
     for (const Use& use : uses_of(problem, task.index())) {
       const std::uint32_t page = page_of[use.version.index()];
       if (page == PageId::kNone || use.range.empty()) continue;
-      visit(page, promoted || writes(use.access));
+      visit(page, (promoted && !use.argument) || writes(use.access));
     }
   };
   for (const TaskId task : order) {

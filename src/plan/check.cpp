@@ -132,20 +132,47 @@ bool may_grow(const Problem& problem, const Page& page) {
   return false;
 }
 
-void check_room(const Subject& subject, std::size_t v, const std::vector<bool>& inherits,
+/// Per existing page: its free ranges and those of its fixed versions, which others may use while
+/// these are dead (overlap judges that). Sorted; neighbours may touch or overlap.
+std::vector<std::vector<Range>> rooms_of(const Problem& problem) {
+  std::vector<std::vector<Range>> rooms;
+  for (const Page& page : problem.pages) rooms.push_back(page.free);
+  for (const Version& version : problem.versions) {
+    if (!version.fixed || version.fixed->page.index() >= rooms.size()) continue;
+    rooms[version.fixed->page.index()].push_back({version.fixed->offset, version.bytes});
+  }
+  for (std::vector<Range>& room : rooms) {
+    std::sort(room.begin(), room.end());
+    // Joined, so that a search by end finds the first range that reaches past an offset.
+    std::vector<Range> joined;
+    for (const Range& range : room) {
+      if (range.empty()) continue;
+      if (joined.empty() || range.offset > joined.back().end()) {
+        joined.push_back(range);
+      } else {
+        joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().offset;
+      }
+    }
+    room = std::move(joined);
+  }
+  return rooms;
+}
+
+void check_room(const Subject& subject, std::size_t v, const std::vector<std::vector<Range>>& rooms,
                 Findings& findings) {
   const auto& [problem, plan] = subject;
   const Place& place = plan.places[v];
   const Version& version = problem.versions[v];
-  if (place.page.index() >= problem.pages.size() || version.fixed || inherits[v]) return;
+  if (place.page.index() >= problem.pages.size() || version.fixed) return;
   const Page& page = problem.pages[place.page.index()];
   Range rest{place.offset, version.bytes};
-  auto next = std::upper_bound(page.free.begin(), page.free.end(), rest.offset,
-                               [](Bytes offset, const Range& free) { return offset < free.end(); });
-  while (!rest.empty() && next != page.free.end() && next->offset <= rest.offset) {
+  const std::vector<Range>& room = rooms[place.page.index()];
+  const auto next =
+      std::upper_bound(room.begin(), room.end(), rest.offset,
+                       [](Bytes offset, const Range& range) { return offset < range.end(); });
+  if (next != room.end() && next->offset <= rest.offset) {
     const Bytes until = std::min(next->end(), rest.end());
     rest = {until, rest.end() - until};
-    ++next;
   }
   if (rest.empty() || (rest.offset >= page.bytes && may_grow(problem, page))) return;
   findings.add(Rule::taken_room,
@@ -219,7 +246,8 @@ std::vector<Violation> check(const Problem& problem, const Plan& plan) {
   check_missing(subject, findings);
   check_pages(subject, findings);
   Timeline timeline = check_order(subject, findings);
-  const std::vector<bool> inherits = check_in_place(subject, timeline, findings);
+  check_in_place(subject, timeline, findings);
+  const std::vector<std::vector<Range>> rooms = rooms_of(problem);
   std::vector<bool> used(problem.versions.size(), false);
   for (const Use& use : problem.uses) {
     if (use.version.index() < used.size()) used[use.version.index()] = true;
@@ -227,7 +255,7 @@ std::vector<Violation> check(const Problem& problem, const Plan& plan) {
   for (std::size_t v = 0; v < problem.versions.size(); ++v) {
     if (!used[v] || problem.versions[v].bytes == 0 || !subject.placed(v)) continue;
     check_place(subject, v, findings);
-    check_room(subject, v, inherits, findings);
+    check_room(subject, v, rooms, findings);
   }
   check_overlap(subject, timeline, findings);
   check_visibility(subject, timeline, findings);

@@ -59,14 +59,12 @@ struct Timeline {
 [[nodiscard]] Timeline check_order(const Subject& subject, Findings& findings);
 
 /// in_place: every taken pair is allowed and lies in one place. Notes the pairs in `timeline`.
-/// Returns: per version, whether it takes over the bytes of another one.
-[[nodiscard]] std::vector<bool> check_in_place(const Subject& subject, Timeline& timeline,
-                                               Findings& findings);
+void check_in_place(const Subject& subject, Timeline& timeline, Findings& findings);
 
 /// overlap: no two versions share bytes while both live.
 void check_overlap(const Subject& subject, const Timeline& timeline, Findings& findings);
 
-/// exclusion and rounding: what a task binds of one page.
+/// misaligned, exclusion and rounding: what a task binds of one page.
 void check_visibility(const Subject& subject, const Timeline& timeline, Findings& findings);
 
 /// statistics: the plan's figures are what the plan is.

@@ -10,6 +10,8 @@
 namespace berth::plan::checker {
 namespace {
 
+constexpr std::uint32_t kNoPair = 0xFFFFFFFF;
+
 TaskId task_id(std::size_t task) { return TaskId(static_cast<std::uint32_t>(task)); }
 
 void check_hazards(const Subject& subject, const Timeline& timeline, Findings& findings) {
@@ -68,6 +70,34 @@ std::string taken_fault(const Subject& subject, const Timeline& timeline,
   return {};
 }
 
+/// Code exists per choice of a task's pairs, so a choice is taken whole and alone.
+void check_choices(const Subject& subject, Findings& findings) {
+  const auto& [problem, plan] = subject;
+  std::vector<bool> taken(problem.in_place.size(), false);
+  std::vector<std::uint32_t> first(problem.tasks.size(),
+                                   kNoPair);  // per task: its first taken pair
+  for (const std::uint32_t index : plan.in_place) {
+    if (index >= taken.size() || problem.in_place[index].task.index() >= first.size()) continue;
+    taken[index] = true;
+    std::uint32_t& known = first[problem.in_place[index].task.index()];
+    if (known == kNoPair) known = index;
+  }
+  for (std::uint32_t index = 0; index < taken.size(); ++index) {
+    const InPlacePair& pair = problem.in_place[index];
+    if (pair.task.index() >= first.size()) continue;
+    const std::uint32_t known = first[pair.task.index()];
+    if (known == kNoPair) continue;
+    const bool same = pair.choice == problem.in_place[known].choice;
+    if (same == taken[index]) continue;
+    findings.add(
+        Rule::in_place, {.tasks = {pair.task}, .versions = {pair.input, pair.output}},
+        "the plan takes pair " + std::to_string(known) + " of " + task_text(pair.task.index()) +
+            " (choice " + std::to_string(problem.in_place[known].choice) + ") " +
+            (same ? "without" : "together with") + " pair " + std::to_string(index) + " (choice " +
+            std::to_string(pair.choice) + "), but one choice is taken whole and alone.");
+  }
+}
+
 }  // namespace
 
 Timeline check_order(const Subject& subject, Findings& findings) {
@@ -90,10 +120,11 @@ Timeline check_order(const Subject& subject, Findings& findings) {
   return timeline;
 }
 
-std::vector<bool> check_in_place(const Subject& subject, Timeline& timeline, Findings& findings) {
+void check_in_place(const Subject& subject, Timeline& timeline, Findings& findings) {
   const auto& [problem, plan] = subject;
   std::vector<bool> inherits(problem.versions.size(), false);
-  if (!timeline.known) return inherits;
+  if (!timeline.known) return;
+  check_choices(subject, findings);
   for (const std::uint32_t index : plan.in_place) {
     if (index >= problem.in_place.size()) {
       findings.add(Rule::in_place, {},
@@ -118,7 +149,6 @@ std::vector<bool> check_in_place(const Subject& subject, Timeline& timeline, Fin
       if (problem.uses[u].version == pair.input) timeline.handed_over[u] = true;
     }
   }
-  return inherits;
 }
 
 }  // namespace berth::plan::checker

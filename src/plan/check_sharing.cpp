@@ -22,15 +22,36 @@ struct Event {
   std::uint32_t version = 0;
 };
 
+/// A fixed version that no task uses lies there all the same, wherever the plan says nothing.
+Place place_of(const Subject& subject, std::size_t v) {
+  const Version& version = subject.problem.versions[v];
+  if (version.fixed && !subject.placed(v)) return *version.fixed;
+  return v < subject.plan.places.size() ? subject.plan.places[v] : Place{};
+}
+
+/// The life as the page sees it: an input that is taken over ends before its task; a fixed version
+/// that is wanted before and after the window holds its bytes even if no task uses it.
+Life life_on_page(const Subject& subject, const Timeline& timeline, std::size_t v) {
+  const Version& version = subject.problem.versions[v];
+  Life life = timeline.lives[v];
+  if (timeline.heir_tick[v] != 0) life.end = timeline.heir_tick[v];
+  if (life.empty() && timeline.heir_tick[v] == 0 && version.fixed && version.incoming &&
+      version.outlives) {
+    life = {0, tick_of(static_cast<std::uint32_t>(subject.problem.tasks.size())) + 1};
+  }
+  return life;
+}
+
 std::vector<Event> events_of(const Subject& subject, const Timeline& timeline) {
   const auto& [problem, plan] = subject;
   std::vector<Event> events;
   for (std::size_t v = 0; v < problem.versions.size(); ++v) {
-    if (problem.versions[v].bytes == 0 || !subject.placed(v)) continue;
-    Life life = timeline.lives[v];
-    if (timeline.heir_tick[v] != 0) life.end = timeline.heir_tick[v];
+    if (problem.versions[v].bytes == 0 || place_of(subject, v).page.index() >= plan.pages.size()) {
+      continue;
+    }
+    const Life life = life_on_page(subject, timeline, v);
     if (life.empty()) continue;
-    const std::uint32_t page = plan.places[v].page.value;
+    const std::uint32_t page = place_of(subject, v).page.value;
     const auto version = static_cast<std::uint32_t>(v);
     events.push_back({page, life.begin, true, version});
     events.push_back({page, life.end, false, version});
@@ -46,13 +67,14 @@ void add_overlap(const Subject& subject, const Timeline& timeline, std::uint32_t
                  Findings& findings) {
   const auto& [problem, plan] = subject;
   const auto text = [&](std::uint32_t v) {
-    const Life& life = timeline.lives[v];
+    const Life life = life_on_page(subject, timeline, v);
     return version_text(problem, v) + " at " +
-           range_text({plan.places[v].offset, problem.versions[v].bytes}) + ", live in ticks " +
-           std::to_string(life.begin) + " to " + std::to_string(life.end - 1);
+           range_text({place_of(subject, v).offset, problem.versions[v].bytes}) +
+           ", live in ticks " + std::to_string(life.begin) + " to " + std::to_string(life.end - 1);
   };
   // The later birth is where they meet: a task that finds the other one's bytes in use.
-  const std::uint32_t met = std::max(timeline.lives[a].begin, timeline.lives[b].begin);
+  const std::uint32_t met =
+      std::max(life_on_page(subject, timeline, a).begin, life_on_page(subject, timeline, b).begin);
   std::vector<TaskId> tasks;
   if (met != 0 && met <= plan.order.size()) tasks.push_back(plan.order[met - 1]);
   const std::string where = tasks.empty() ? std::string("before the first task")
@@ -61,16 +83,18 @@ void add_overlap(const Subject& subject, const Timeline& timeline, std::uint32_t
   findings.add(Rule::overlap,
                {.tasks = std::move(tasks),
                 .versions = {version_id(a), version_id(b)},
-                .page = plan.places[a].page},
-               "on page " + std::to_string(plan.places[a].page.value) + " " + text(a) + ", and " +
-                   text(b) + ", share bytes " + where + ".");
+                .page = place_of(subject, a).page},
+               "on page " + std::to_string(place_of(subject, a).page.value) + " " + text(a) +
+                   ", and " + text(b) + ", share bytes " + where + ".");
 }
 
+/// What a task binds of a page.
 struct Bound {
   std::uint32_t page = 0;
   Range range;
   VersionId version;
   bool writing = false;
+  bool any_offset = false;
 };
 
 /// The uses of a task that bind bytes of a page and are no input that its output took over.
@@ -90,7 +114,25 @@ void gather_bound(const Subject& subject, const Timeline& timeline, std::size_t 
     bound.push_back({place.page.value,
                      {place.offset + use.range.offset, use.range.bytes},
                      use.version,
-                     t.promoted || writes(use.access)});
+                     (t.promoted && !use.argument) || writes(use.access),
+                     use.any_offset});
+  }
+}
+
+/// A binding starts at a multiple of the device's alignment unless its use says otherwise.
+void check_binding_offsets(const Subject& subject, std::size_t task,
+                           const std::vector<Bound>& bound, Findings& findings) {
+  const Bytes alignment = std::max<Bytes>(subject.problem.device.binding_alignment, 1);
+  for (const Bound& use : bound) {
+    if (use.any_offset || use.range.offset % alignment == 0) continue;
+    findings.add(Rule::misaligned,
+                 {.tasks = {TaskId(static_cast<std::uint32_t>(task))},
+                  .versions = {use.version},
+                  .page = PageId(use.page)},
+                 task_text(task) + " binds bytes " + range_text(use.range) + " of page " +
+                     std::to_string(use.page) + " for " +
+                     version_text(subject.problem, use.version.index()) +
+                     ", and a binding starts at a multiple of " + std::to_string(alignment) + ".");
   }
 }
 
@@ -155,7 +197,8 @@ void check_overlap(const Subject& subject, const Timeline& timeline, Findings& f
   for (const Event& event : events_of(subject, timeline)) {
     if (event.page != page) live.clear();
     page = event.page;
-    const Range range{plan.places[event.version].offset, problem.versions[event.version].bytes};
+    const Range range{place_of(subject, event.version).offset,
+                      problem.versions[event.version].bytes};
     auto next = live.lower_bound(range.offset);
     if (!event.birth) {
       if (next != live.end() && next->second == event.version) live.erase(next);
@@ -176,11 +219,12 @@ void check_overlap(const Subject& subject, const Timeline& timeline, Findings& f
 
 void check_visibility(const Subject& subject, const Timeline& timeline, Findings& findings) {
   const auto& [problem, plan] = subject;
-  if (!problem.device.exclusion) return;
   std::vector<std::pair<std::size_t, VersionId>> writer(plan.pages.size());
   std::vector<Bound> bound;
   for (std::size_t t = 0; t < problem.tasks.size(); ++t) {
     gather_bound(subject, timeline, t, bound);
+    check_binding_offsets(subject, t, bound, findings);
+    if (!problem.device.exclusion) continue;
     check_exclusion(subject, t, bound, writer, findings);
     check_rounding(subject, t, bound, findings);
   }

@@ -267,6 +267,7 @@ TEST(Check, FindsWritableRangesThatMeetAfterRounding) {
   // Offsets 0 and 300 round down to 0 and 256: the second binding then covers bytes of the first.
   Problem problem = window({300, 40}, {{.writes = {0, 1}}}, 4);
   problem.device.binding_alignment = 256;
+  problem.uses[1].any_offset = true;
   const Plan plan = in_program_order(problem, places({{0, 0}, {0, 300}}));
   const auto found = check(problem, plan);
   ASSERT_THAT(rules_of(found), ElementsAre(Rule::rounding));
@@ -280,9 +281,51 @@ TEST(Check, LetsAPromotedTaskShareAPageIfNoRangesMeet) {
   Problem problem = window({256, 256}, {{.writes = {0}}, {.reads = {0}, .writes = {1}}}, 4);
   problem.device.binding_alignment = 256;
   problem.tasks[1].promoted = true;
+  for (Use& use : problem.uses) use.any_offset = true;
   EXPECT_THAT(check(problem, in_program_order(problem, places({{0, 0}, {0, 256}}))), IsEmpty());
   EXPECT_THAT(rules_of(check(problem, in_program_order(problem, places({{0, 4}, {0, 260}})))),
               ElementsAre(Rule::rounding));
+}
+
+TEST(Check, FindsABindingThatStartsBetweenTwoMultiplesOfTheAlignment) {
+  // A slice from byte 4 on: its kernel must take any offset, or the slice must be copied.
+  Problem problem = window({256}, {{.writes = {0}}, {.reads = {0}}}, 256);
+  problem.device.binding_alignment = 256;
+  problem.uses[1].range = {4, 8};
+  const Plan plan = in_program_order(problem, places({{0, 0}}));
+  const auto found = check(problem, plan);
+  ASSERT_THAT(rules_of(found), ElementsAre(Rule::misaligned));
+  EXPECT_THAT(messages_of(found), HasSubstr("task 1 binds bytes [4, 12) of page 0"));
+  problem.uses[1].any_offset = true;
+  EXPECT_THAT(check(problem, plan), IsEmpty());
+}
+
+TEST(Check, KeepsIndirectArgumentsOffEveryWrittenPageEvenIfPromoted) {
+  Problem problem =
+      window({256, 256}, {{.writes = {0}}, {.reads = {0}, .writes = {1}}, {.reads = {1}}}, 256);
+  problem.tasks[1].promoted = true;
+  const Plan plan = in_program_order(problem, places({{0, 0}, {0, 256}}));
+  EXPECT_THAT(check(problem, plan), IsEmpty()) << messages_of(check(problem, plan));
+  problem.uses[1].argument = true;
+  EXPECT_THAT(rules_of(check(problem, plan)), ElementsAre(Rule::exclusion));
+}
+
+TEST(Check, LetsTheBytesOfAFixedVersionBeUsedWhileItIsDead) {
+  // v0 is fixed and dies in task 0; v1 may take its bytes from task 1 on. v2 is fixed, unused and
+  // wanted before and after the window: its bytes are never free.
+  Problem problem = window({8, 8, 8}, {{.reads = {0}}, {.writes = {1}}});
+  problem.pages = {{.bytes = 16, .free = {}}};
+  problem.versions[0].fixed = Place{PageId(0), 0};
+  problem.versions[0].incoming = true;
+  problem.versions[2].fixed = Place{PageId(0), 8};
+  problem.versions[2].incoming = true;
+  problem.versions[2].outlives = true;
+  const std::vector<Place> at = {{PageId(0), 0}, {PageId(0), 0}, {}};
+  EXPECT_THAT(check(problem, in_program_order(problem, at)), IsEmpty())
+      << messages_of(check(problem, in_program_order(problem, at)));
+  const std::vector<Place> over = {{PageId(0), 0}, {PageId(0), 8}, {}};
+  EXPECT_THAT(rules_of(check(problem, in_program_order(problem, over))),
+              ElementsAre(Rule::overlap));
 }
 
 TEST(Check, FindsAnOrderThatBreaksAHazard) {
@@ -343,6 +386,26 @@ TEST(Check, FindsAnInPlacePairThatMayNotBeTaken) {
   Plan none = right;
   none.in_place = {2};
   EXPECT_THAT(messages_of(check(problem, none)), HasSubstr("has only 2 pairs"));
+}
+
+TEST(Check, FindsAChoiceOfInPlacePairsThatIsTakenInPart) {
+  Problem problem =
+      window({8, 8, 8, 8}, {{.writes = {0}}, {.writes = {1}}, {.reads = {0, 1}, .writes = {2, 3}}});
+  problem.in_place = {{TaskId(2), VersionId(0), VersionId(2), 0},
+                      {TaskId(2), VersionId(1), VersionId(3), 0},
+                      {TaskId(2), VersionId(1), VersionId(2), 1}};
+  EXPECT_EQ(lower_bound(problem, program_order(problem)), 16U);
+  Plan both = in_program_order(problem, places({{0, 0}, {0, 8}, {0, 0}, {0, 8}}));
+  both.in_place = {0, 1};
+  both.statistics.in_place = 2;
+  both.statistics.lower_bound = 16;
+  EXPECT_THAT(check(problem, both), IsEmpty()) << messages_of(check(problem, both));
+  Plan one = in_program_order(problem, places({{0, 0}, {1, 0}, {0, 0}, {2, 0}}));
+  one.in_place = {0};
+  one.statistics.in_place = 1;
+  one.statistics.lower_bound = 16;
+  EXPECT_THAT(rules_of(check(problem, one)), Contains(Rule::in_place));
+  EXPECT_THAT(messages_of(check(problem, one)), HasSubstr("without pair 1 (choice 0)"));
 }
 
 TEST(Check, FindsWrongFigures) {
