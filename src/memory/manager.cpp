@@ -150,9 +150,7 @@ LentPages Manager::lend(std::span<const Bytes> extents) {
   LentPages lent = transient_.lend(extents, growth_);
   if (!lent.ok()) return lent;
   for (const PageId page : lent.made) note(Done::What::made, {}, {}, page);
-  for (const Lent& page : lent.pages) {
-    note(Done::What::lent, {}, {page.page, 0, page.extent, 0}, page.page);
-  }
+  note_lent(lent.pages);
   std::vector<PageId>& replaced = in_transaction_ ? replaced_ : retiring_;
   replaced.insert(replaced.end(), lent.replaced.begin(), lent.replaced.end());
   return lent;
@@ -160,10 +158,15 @@ LentPages Manager::lend(std::span<const Bytes> extents) {
 
 bool Manager::try_lend(std::span<const Lent> pages) {
   if (!transient_.try_lend(pages)) return false;
+  note_lent(pages);
+  return true;
+}
+
+void Manager::note_lent(std::span<const Lent> pages) {
   for (const Lent& page : pages) {
     note(Done::What::lent, {}, {page.page, 0, page.extent, 0}, page.page);
+    std::erase(retiring_, page.page);  // it serves again
   }
-  return true;
 }
 
 void Manager::give_back(std::span<const Lent> pages) {

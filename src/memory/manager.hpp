@@ -169,6 +169,7 @@ class Manager {
   void rollback() noexcept;
   void commit(std::span<const PageId> used, std::uint64_t ticket);
   void free_replaced();
+  void note_lent(std::span<const Lent> pages);
   [[nodiscard]] Reserved reserve_from(PoolKind pool, Bytes bytes, std::span<const PageId> excluded);
   void give(const Slice& slice);
   void retake(const Slice& slice);
