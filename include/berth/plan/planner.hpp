@@ -80,6 +80,10 @@ struct Violation {
 /// Returns: the broken rules; empty means the plan is right.
 [[nodiscard]] std::vector<Violation> check(const Problem& problem, const Plan& plan);
 
+/// Fills in what a plan made elsewhere (by mapping task after task, say) leaves open: page extents,
+/// levels and statistics. Places, number and pools of the pages, and the order are given.
+void assess(const Problem& problem, Plan& plan);
+
 /// Most bytes live at once when the tasks run in `order` (aligned sizes): no plan can need less.
 [[nodiscard]] Bytes lower_bound(const Problem& problem, const std::vector<TaskId>& order);
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The public verbs: thin, they hand over to the stream or the core.
+#include "berth/client.hpp"
+
+#include <atomic>
+
+#include "base/text.hpp"
+#include "client/core.hpp"
+#include "client/stream_state.hpp"
+#include "runtime/registry.hpp"
+
+namespace berth {
+
+namespace {
+
+std::uint64_t next_tensor() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+Handle make_tensor(std::uint64_t client, Bytes bytes, TensorOptions&& options,
+                   std::source_location where) {
+  if (bytes % 4 != 0 || options.capacity % 4 != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                text("A tensor of ", bytes, " bytes (capacity ", options.capacity,
+                     ") was asked for; both must be multiples of 4."));
+  }
+  return Handle(new client::TensorState(next_tensor(), client, bytes, std::move(options), where));
+}
+
+}  // namespace
+
+// Stream ------------------------------------------------------------------------------------------
+
+void Stream::launch(const Kernel& kernel, Grid grid, std::initializer_list<Binding> bindings,
+                    const Uniforms& uniforms, const LaunchOptions& options) {
+  state_->launch(kernel, grid, {bindings.begin(), bindings.size()}, uniforms, options);
+}
+void Stream::launch(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
+                    const Uniforms& uniforms, const LaunchOptions& options) {
+  state_->launch(kernel, grid, bindings, uniforms, options);
+}
+void Stream::upload(const Binding& target, std::span<const std::byte> data) {
+  state_->upload(target, data);
+}
+void Stream::fill(const Binding& target, std::uint32_t value) { state_->fill(target, value); }
+void Stream::copy(const Binding& source, const Binding& target) { state_->copy(source, target); }
+std::shared_ptr<client::ReadState> Stream::read_bytes(std::span<const Binding> sources) {
+  return state_->read(sources);
+}
+void Stream::flush() { state_->flush(); }
+void Stream::sync() {
+  state_->flush();
+  state_->core().wait_idle();
+  state_->core().run_callbacks();
+}
+void Stream::step_end() { state_->flush(); }
+void Stream::discard() { state_->discard(); }
+
+// Client ------------------------------------------------------------------------------------------
+
+Handle Client::empty(Bytes bytes, TensorOptions options, std::source_location where) {
+  return make_tensor(core_->id(), bytes, std::move(options), where);
+}
+
+Handle Client::zeros(Bytes bytes, TensorOptions options, std::source_location where) {
+  Handle tensor = make_tensor(core_->id(), bytes, std::move(options), where);
+  fill(tensor, 0);
+  return tensor;
+}
+
+Handle Client::create_bytes(std::span<const std::byte> data, TensorOptions options,
+                            std::source_location where) {
+  Handle tensor = make_tensor(core_->id(), data.size(), std::move(options), where);
+  stream().upload(tensor, data);
+  return tensor;
+}
+
+Stream Client::stream() const {
+  return Stream({core_, &core_->default_stream()});  // shares the core's life
+}
+
+Stream Client::make_stream() {
+  throw Unsupported("A second stream is not supported yet; use the default stream.");
+}
+
+void Client::launch(const Kernel& kernel, Grid grid, std::initializer_list<Binding> bindings,
+                    const Uniforms& uniforms, const LaunchOptions& options) {
+  core_->default_stream().launch(kernel, grid, {bindings.begin(), bindings.size()}, uniforms,
+                                 options);
+}
+void Client::launch(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
+                    const Uniforms& uniforms, const LaunchOptions& options) {
+  core_->default_stream().launch(kernel, grid, bindings, uniforms, options);
+}
+void Client::fill(const Binding& target, std::uint32_t value) {
+  core_->default_stream().fill(target, value);
+}
+void Client::copy(const Binding& source, const Binding& target) {
+  core_->default_stream().copy(source, target);
+}
+void Client::flush() { stream().flush(); }
+void Client::sync() { stream().sync(); }
+void Client::step_end() { stream().step_end(); }
+void Client::discard() { stream().discard(); }
+
+void Client::prepare(std::span<const Kernel> kernels) {
+  for (const Kernel& kernel : kernels) core_->compile(kernel);
+}
+void Client::poll() {
+  core_->check_device();
+  (void)core_->backend().poll();
+  core_->run_callbacks();
+}
+Report Client::report() const { return core_->report(); }
+Bytes Client::trim(Bytes keep) { return core_->trim(keep); }
+const ConnectOptions& Client::options() const { return core_->options(); }
+std::vector<std::pair<std::string, std::string>> Client::device_facts() const {
+  return core_->device().facts;
+}
+
+// Connecting --------------------------------------------------------------------------------------
+
+Client connect(const ConnectOptions& options) {
+  auto core = std::make_shared<client::Core>(options, runtime::make_backend(options));
+  // Callbacks hold their result, which holds the core: they end with the last client.
+  return Client(std::shared_ptr<client::Core>(core.get(), [core](client::Core* c) mutable {
+    c->forget_callbacks();
+    core.reset();
+  }));
+}
+
+std::vector<RuntimeInfo> runtimes(const ConnectOptions& options) {
+  std::vector<RuntimeInfo> infos;
+  for (const runtime::RegisteredRuntime& known : runtime::registered_runtimes()) {
+    RuntimeInfo& info = infos.emplace_back();
+    info.name = known.name;
+    ConnectOptions named = options;
+    named.runtime = known.name;
+    try {
+      info.facts = runtime::make_backend(named)->capabilities().facts;
+    } catch (const Error& error) {
+      info.why_not = error.what();
+    }
+  }
+  return infos;
+}
+
+}  // namespace berth

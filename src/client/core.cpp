@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/core.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/text.hpp"
+#include "berth/error.hpp"
+#include "client/stream_state.hpp"
+
+namespace berth::client {
+
+namespace {
+
+memory::ManagerOptions manager_options(const ConnectOptions& options,
+                                       const runtime::Capabilities& device) {
+  memory::ManagerOptions out;
+  out.mapped_to =
+      options.policy == Policy::exclusive ? memory::PoolKind::exclusive : memory::PoolKind::sliced;
+  out.growth = device.growth == plan::Growth::add ? memory::Growth::add : memory::Growth::replace;
+  out.pages.granularity = device.page_granularity;
+  out.pages.tensor_use = memory::PageUse::storage | memory::PageUse::indirect;
+  out.sliced.alignment = device.limits.offset_alignment;
+  out.sliced.most_page = std::min(out.sliced.most_page, device.limits.max_page_bytes);
+  out.staging.budget = options.staging_budget;
+  out.uniform.alignment = device.limits.uniform_alignment;
+  return out;
+}
+
+std::uint64_t next_client() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1);
+}
+
+}  // namespace
+
+bool BackendPages::mapped(memory::PageHandle page) {
+  (void)backend_.poll();
+  return backend_.host_state(page) == runtime::HostState::mapped;
+}
+
+Core::Core(const ConnectOptions& options, std::unique_ptr<runtime::Backend> backend)
+    : options_(options),
+      id_(next_client()),
+      backend_(std::move(backend)),
+      storage_(*backend_, options.budget),
+      host_pages_(*backend_),
+      manager_(std::make_unique<memory::Manager>(
+          storage_, host_pages_, manager_options(options, backend_->capabilities()))),
+      drops_(std::make_shared<memory::DropQueue>()) {
+  if (options.policy == Policy::read_write) {
+    throw Unsupported(
+        "The policy 'read_write' is not supported yet; use window, per_task or exclusive.");
+  }
+  options_.runtime = backend_->capabilities().runtime;
+  default_stream_ = std::make_unique<StreamState>(*this);
+}
+
+Core::~Core() {
+  default_stream_->abandon();
+  try {
+    wait_idle();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): a lost device has nothing left to wait for
+  }
+  drain_drops();
+  const auto destroy = [](memory::DropNode* node) {
+    while (node != nullptr) {
+      memory::DropNode* next = node->next;
+      delete static_cast<TensorState*>(node);  // NOLINT(cppcoreguidelines-owning-memory)
+      node = next;
+    }
+  };
+  destroy(drops_->close());
+  for (TensorState* tensor : waiting_drops_) delete tensor;  // NOLINT: their last owner
+}
+
+void Core::check_thread() {
+  const std::thread::id here = std::this_thread::get_id();
+  if (thread_ == std::thread::id{}) thread_ = here;
+  if (thread_ != here) {
+    throw Unsupported(
+        "This client is used from a second thread, which is not supported yet; record, read and "
+        "sync "
+        "on the thread that used it first. Handles may be dropped on any thread.");
+  }
+}
+
+void Core::check_device() const {
+  if (const auto why = backend_->lost()) {
+    throw DeviceLost(text("The device is lost: ", *why, " Connect again."));
+  }
+}
+
+void Core::adopt(TensorState& tensor) {
+  if (tensor.server == nullptr) tensor.server = drops_;
+}
+
+void Core::drain_drops() {
+  for (memory::DropNode* node = drops_->take_all(); node != nullptr;) {
+    memory::DropNode* next = node->next;
+    waiting_drops_.push_back(static_cast<TensorState*>(node));
+    node = next;
+  }
+  std::erase_if(waiting_drops_, [this](TensorState* tensor) {
+    if (tensor->registered.load(std::memory_order_relaxed) != 0) return false;
+    free_tensor(*tensor);
+    return true;
+  });
+}
+
+void Core::free_tensor(TensorState& tensor) {
+  const memory::TensorSlot slot(tensor.slot);
+  if (slot.valid()) {
+    by_slot_[slot.index()] = nullptr;
+    manager_->drop(slot);
+  }
+  delete &tensor;  // NOLINT(cppcoreguidelines-owning-memory): no handle and no window holds it
+}
+
+void Core::compile(const Kernel& kernel) {
+  if (compiled_.contains(kernel.id())) return;
+  backend_->compile(kernel, Variant::plain, 0);
+  compiled_.insert(kernel.id());
+}
+
+void Core::wait_idle() {
+  if (in_flight_.empty()) return;
+  backend_->wait(in_flight_.back());
+  in_flight_.clear();
+  manager_->pump();
+}
+
+memory::Slice Core::stage(std::span<const std::byte> data) {
+  const memory::Staged staged = manager_->uploads().write(data);
+  switch (staged.status) {
+    case memory::Staged::Status::ready:
+      return staged.slice;
+    case memory::Staged::Status::must_wait:
+      return {};
+    case memory::Staged::Status::failed:
+      break;
+  }
+  throw OutOfMemory(
+      text("Upload staging of ", data.size(), " bytes cannot be made: ", staged.failure->message),
+      data.size(), staged.failure->limit, {});
+}
+
+void Core::wait_for_staging() {
+  if (!manager_->uploads().wait_for_room()) manager_->pump();
+}
+
+Bytes Core::trim(Bytes keep) {
+  drain_drops();
+  wait_idle();
+  manager_->pump();
+  return manager_->trim(keep);
+}
+
+}  // namespace berth::client
