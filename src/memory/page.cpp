@@ -125,6 +125,14 @@ MadePages PageTable::make(std::span<const NewPage> pages) {
   return made;
 }
 
+MadePages PageTable::make_growing(PoolKind pool, Bytes bytes, Bytes least, Bytes most) {
+  const NewPage wanted{pool, std::max(std::clamp(reserved(pool), least, most), bytes)};
+  MadePages made = make({&wanted, 1});
+  if (made.ok() || rounded(pool, bytes) >= rounded(pool, wanted.bytes)) return made;
+  const NewPage needed{pool, bytes};
+  return make({&needed, 1});
+}
+
 void PageTable::free(PageId id) {
   Page& page = at(id);
   if (!page.idle()) {

@@ -18,14 +18,8 @@ Reserved ReadbackPool::reserve(Bytes bytes) {
   }
   if (best != nullptr) return {put(*best, bytes), {}, {}};
 
-  const Bytes growing =
-      std::clamp(table_.reserved(PoolKind::readback), options_.least_page, options_.most_page);
-  const NewPage wanted{PoolKind::readback, std::max(growing, bytes)};
-  MadePages made = table_.make({&wanted, 1});
-  if (!made.ok() && bytes < wanted.bytes) {
-    const NewPage needed{PoolKind::readback, bytes};
-    made = table_.make({&needed, 1});
-  }
+  MadePages made =
+      table_.make_growing(PoolKind::readback, bytes, options_.least_page, options_.most_page);
   if (!made.ok()) return {{}, {}, std::move(made.failure)};
   entries_.push_back({&table_.at(made.pages.front()), State::open, 0, 0});
   return {put(entries_.back(), bytes), made.pages.front(), {}};

@@ -21,7 +21,7 @@ namespace berth::memory {
 
 struct ReadbackOptions {
   Bytes alignment = 16;
-  /// Sizes of new pages, as for StagingOptions.
+  /// Sizes of new pages: see PageTable::make_growing.
   Bytes least_page = 64 * kKiB;
   Bytes most_page = 4 * kMiB;
 };

@@ -17,13 +17,7 @@ Reserved SlicedPool::reserve(Bytes bytes, std::span<const PageId> excluded) {
   }
   if (best != nullptr) return {*best->try_take(bytes, options_.alignment), {}, {}};
 
-  const Bytes growing = std::clamp(table_.reserved(kind_), options_.least_page, options_.most_page);
-  const NewPage wanted{kind_, std::max(growing, bytes)};
-  MadePages made = table_.make({&wanted, 1});
-  if (!made.ok() && table_.rounded(kind_, bytes) < table_.rounded(kind_, wanted.bytes)) {
-    const NewPage needed{kind_, bytes};
-    made = table_.make({&needed, 1});
-  }
+  MadePages made = table_.make_growing(kind_, bytes, options_.least_page, options_.most_page);
   if (!made.ok()) return {{}, {}, std::move(made.failure)};
   Page& page = table_.at(made.pages.front());
   return {*page.try_take(bytes, options_.alignment), page.id(), {}};

@@ -12,8 +12,7 @@ namespace berth::memory {
 
 struct SlicedOptions {
   Bytes alignment = 256;  ///< of offsets; the device's
-  /// A page that reserve() makes is as large as all pages of the pool so far, within these two and
-  /// never below what is needed: few pages, and at most half of them empty.
+  /// Sizes of the pages that reserve() makes: see PageTable::make_growing.
   Bytes least_page = 64 * kKiB;
   Bytes most_page = 32 * kMiB;
 };
@@ -23,8 +22,7 @@ class SlicedPool {
   SlicedPool(PageTable& table, PoolKind kind, SlicedOptions options)
       : table_(table), kind_(kind), options_(options) {}
 
-  /// The best fit over all pages that are not excluded; makes a page if none has room. If a page of
-  /// the growing size cannot be made, one of the size needed is tried.
+  /// The best fit over all pages that are not excluded; makes a page if none has room.
   [[nodiscard]] Reserved reserve(Bytes bytes, std::span<const PageId> excluded);
   void release(const Slice& slice) { table_.at(slice.page).give(slice); }
 

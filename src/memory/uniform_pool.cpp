@@ -10,14 +10,8 @@ Reserved UniformPool::reserve(Bytes bytes) {
   for (Page* page : table_.pages(PoolKind::uniform)) {
     if (const auto slice = page->try_take(bytes, options_.alignment)) return {*slice, {}, {}};
   }
-  const Bytes growing =
-      std::clamp(table_.reserved(PoolKind::uniform), options_.least_page, options_.most_page);
-  const NewPage wanted{PoolKind::uniform, std::max(growing, bytes)};
-  MadePages made = table_.make({&wanted, 1});
-  if (!made.ok() && bytes < wanted.bytes) {
-    const NewPage needed{PoolKind::uniform, bytes};
-    made = table_.make({&needed, 1});
-  }
+  MadePages made =
+      table_.make_growing(PoolKind::uniform, bytes, options_.least_page, options_.most_page);
   if (!made.ok()) return {{}, {}, std::move(made.failure)};
   Page& page = table_.at(made.pages.front());
   return {*page.try_take(bytes, options_.alignment), page.id(), {}};

@@ -14,8 +14,7 @@ namespace berth::memory {
 
 struct UniformOptions {
   Bytes alignment = 256;  ///< of the ranges; the device's for uniform blocks
-  /// A new page is as large as all pages of the pool so far, within these two and never below what
-  /// is needed.
+  /// Sizes of new pages: see PageTable::make_growing.
   Bytes least_page = 64 * kKiB;
   Bytes most_page = 4 * kMiB;
 };
