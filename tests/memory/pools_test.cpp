@@ -216,9 +216,10 @@ RC_GTEST_PROP(TransientPool, NoMatchingMakesFewerBytes, ()) {
   Storage storage(device, kWholeSize);
   PageTable table(storage, {.granularity = 1024});
   TransientPool pool(table);
-  const auto size = rc::gen::map(rc::gen::inRange(1, 6000), [](int n) { return Bytes(n); });
-  const auto small_list = [&] {
-    return *rc::gen::resize(5, rc::gen::container<std::vector<Bytes>>(size));
+  const auto small_list = [] {
+    std::vector<Bytes> sizes(static_cast<std::size_t>(*rc::gen::inRange(0, 6)));
+    for (Bytes& size : sizes) size = static_cast<Bytes>(*rc::gen::inRange(1, 6000));
+    return sizes;
   };
   const std::vector<Bytes> before = small_list();
   const LentPages first = pool.lend(before, Growth::add);
