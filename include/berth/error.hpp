@@ -43,7 +43,7 @@ class Error : public std::runtime_error {
 
 /// A tensor named in a report or an error.
 struct TensorBytes {
-  std::string label;
+  std::string label{};
   Bytes bytes = 0;
 };
 
@@ -67,7 +67,7 @@ class OutOfMemory : public Error {
  private:
   Bytes need_;
   Bytes budget_;
-  std::vector<TensorBytes> largest_;
+  std::vector<TensorBytes> largest_{};
 };
 
 /// The device is gone; everything on it failed.

@@ -27,7 +27,7 @@ enum class Element : std::uint8_t { f32, i32, u32, f16 };
 
 /// One storage binding of a kernel.
 struct BindingSignature {
-  std::string name;
+  std::string name{};
   Element element = Element::f32;
   Access access = Access::read;
   /// Elements the code's array type holds at least (4 for array<vec4f>): smaller is refused.
@@ -42,18 +42,18 @@ enum class Builtin : std::uint8_t {
 
 /// One field of a kernel's uniform block, in declaration order. Rows of 1 to 4 components.
 struct UniformField {
-  std::string name;
+  std::string name{};
   Element element = Element::u32;  ///< f32, i32 or u32
   std::uint32_t components = 1;    ///< 1, 2, 3 or 4: scalar or vecN
   Builtin builtin = Builtin::none;
-  std::string binding;  ///< for builtins: the binding they speak of
+  std::string binding{};  ///< for builtins: the binding they speak of
 };
 
 /// The output may take over the bytes of the input: the kernel reads each element before it writes
 /// the same one, and reads it nowhere else.
 struct InPlaceSignature {
-  std::string input;
-  std::string output;
+  std::string input{};
+  std::string output{};
 };
 
 struct WorkgroupSize {
@@ -66,12 +66,12 @@ struct WorkgroupSize {
 
 /// What a launch must supply.
 struct KernelSignature {
-  std::string name;
-  std::vector<BindingSignature> bindings;
-  std::vector<UniformField> uniforms;
-  WorkgroupSize workgroup;
-  std::vector<InPlaceSignature> in_place;
-  std::vector<std::string> requires_features;  ///< "f16", …: refused where the device lacks it
+  std::string name{};
+  std::vector<BindingSignature> bindings{};
+  std::vector<UniformField> uniforms{};
+  WorkgroupSize workgroup{};
+  std::vector<InPlaceSignature> in_place{};
+  std::vector<std::string> requires_features{};  ///< "f16", …: refused where the device lacks it
 };
 
 /// Languages that runtimes compile or call.
@@ -136,12 +136,12 @@ struct KernelCode {
   std::uint32_t in_place_pairs = 0;
   /// WGSL or CUDA source. WGSL: binding i of the signature is @group(0) @binding(i), the uniform
   /// block is @group(1) @binding(0). An in-place variant leaves out the pair's input binding.
-  std::string source;
+  std::string source{};
   std::string entry = "main";
   CpuFunction function = nullptr;
   /// Offsets of the uniform fields in the block and its size, where the code does not follow the
   /// target's own rules (reflected from a compiler); empty and 0 = the rules.
-  std::vector<std::uint32_t> uniform_offsets;
+  std::vector<std::uint32_t> uniform_offsets{};
   std::uint32_t uniform_bytes = 0;
   /// All loops are known to end: a guard against endless loops may be dropped. Memory checks stay.
   bool loops_end = false;

@@ -52,7 +52,7 @@ struct LimitOptions {
 
 /// A WebGPU library, or a device of the caller's. See berth/interop.hpp for the exact contract.
 struct WebGpuOptions {
-  std::string library;  ///< path or file name; empty = the default search
+  std::string library{};  ///< path or file name; empty = the default search
   /// Address of an entry point by name, or nullptr if it has none; given instead of a library.
   using GetProc = void* (*)(void* user, const char* name);
   GetProc get_proc = nullptr;
@@ -61,8 +61,8 @@ struct WebGpuOptions {
   void* adapter = nullptr;   ///< all or none but the adapter, which may be left out
   void* device = nullptr;
   void* queue = nullptr;
-  std::string adapter_name;  ///< part of an adapter's name to choose by; empty = the fastest
-  std::string backend;       ///< "vulkan", "null", …; empty = the library's choice
+  std::string adapter_name{};  ///< part of an adapter's name to choose by; empty = the fastest
+  std::string backend{};       ///< "vulkan", "null", …; empty = the library's choice
 };
 
 struct ConnectOptions {

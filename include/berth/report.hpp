@@ -14,7 +14,7 @@ namespace berth {
 
 /// One pool of pages. live + idle + padding == reserved, exactly.
 struct PoolReport {
-  std::string name;    ///< "persistent", "transient", "exclusive", "staging", "uniform", …
+  std::string name{};    ///< "persistent", "transient", "exclusive", "staging", "uniform", …
   Bytes reserved = 0;  ///< bytes of its device buffers
   Bytes live = 0;      ///< bytes that tensors (or staged data) asked for
   Bytes idle = 0;      ///< free for use
@@ -39,8 +39,8 @@ struct WindowReport {
 };
 
 struct Report {
-  std::string runtime;
-  std::string adapter;
+  std::string runtime{};
+  std::string adapter{};
   Bytes reserved = 0;  ///< all device buffers: the sum over the pools
   Bytes live = 0;
   Bytes idle = 0;
@@ -49,7 +49,7 @@ struct Report {
   Bytes staging = 0;     ///< reserved by upload and readback pages
   Bytes uniform = 0;     ///< reserved by uniform pages
   Bytes budget = kWholeSize;
-  std::vector<PoolReport> pools;
+  std::vector<PoolReport> pools{};
 
   std::uint64_t windows = 0;     ///< submitted so far
   std::uint64_t tasks = 0;       ///< submitted so far
@@ -62,7 +62,7 @@ struct Report {
   WindowReport last_window;
   /// Held when the last window closed, and not used by a task since: locals still in scope?
   Bytes held_unused_bytes = 0;
-  std::vector<TensorBytes> held_unused;
+  std::vector<TensorBytes> held_unused{};
 };
 
 /// The report as a few lines of text.

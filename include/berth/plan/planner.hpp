@@ -38,7 +38,7 @@ struct NoPlan {
   Reason reason = Reason::not_found;
   Bytes need = 0;     ///< the least need that is known
   Bytes limit = 0;    ///< the limit it exceeds
-  std::string message;///< one full sentence with both
+  std::string message{};///< one full sentence with both
 };
 
 /// Places every version of `problem`.
@@ -70,10 +70,10 @@ struct Violation {
     statistics,   ///< a figure of the plan is wrong
   };
   Rule rule = Rule::missing;
-  std::vector<TaskId> tasks;
-  std::vector<VersionId> versions;
+  std::vector<TaskId> tasks{};
+  std::vector<VersionId> versions{};
   PageId page;
-  std::string message;  ///< one full sentence that names rule, tasks, versions, page, numbers
+  std::string message{};  ///< one full sentence that names rule, tasks, versions, page, numbers
 };
 
 /// Checks an answer against every rule. Shares no code with place().

@@ -102,7 +102,7 @@ struct Page {
   PoolId pool{0};
   /// Ranges that hold nothing and may be used; sorted, disjoint. Fixed versions lie outside these;
   /// the bytes of a fixed version may be used as well once it is dead, or before it lives.
-  std::vector<Range> free;
+  std::vector<Range> free{};
   /// The page may be left unused and given back, so its bytes count only if it is used.
   bool idle = false;
   /// Submitted work still uses it: giving it back frees its bytes only later.
@@ -156,12 +156,12 @@ struct Apart {
 
 /// A window to be planned.
 struct Problem {
-  std::vector<Version> versions;
-  std::vector<Task> tasks;
-  std::vector<Use> uses;
-  std::vector<InPlacePair> in_place;
-  std::vector<Page> pages;
-  std::vector<Apart> apart;
+  std::vector<Version> versions{};
+  std::vector<Task> tasks{};
+  std::vector<Use> uses{};
+  std::vector<InPlacePair> in_place{};
+  std::vector<Page> pages{};
+  std::vector<Apart> apart{};
   Device device;
   Goal goal;
 };
@@ -188,11 +188,11 @@ struct Statistics {
 
 /// The answer.
 struct Plan {
-  std::vector<Place> places;            ///< per version; unused versions have an invalid page
-  std::vector<PlannedPage> pages;
-  std::vector<TaskId> order;            ///< a permutation of the tasks within the hazards
-  std::vector<std::uint32_t> levels;    ///< per task (by TaskId): its data level, from 0
-  std::vector<std::uint32_t> in_place;  ///< indices into Problem::in_place that were taken
+  std::vector<Place> places{};            ///< per version; unused versions have an invalid page
+  std::vector<PlannedPage> pages{};
+  std::vector<TaskId> order{};            ///< a permutation of the tasks within the hazards
+  std::vector<std::uint32_t> levels{};    ///< per task (by TaskId): its data level, from 0
+  std::vector<std::uint32_t> in_place{};  ///< indices into Problem::in_place that were taken
   Statistics statistics;
 };
 

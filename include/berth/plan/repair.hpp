@@ -28,7 +28,7 @@ struct Repair {
   TaskId task;                 ///< the task that would have broken the rule
   VersionId from;              ///< the version that stood in the way
   VersionId to;                ///< the new version that takes its part (not for promote)
-  std::vector<TaskId> copies;  ///< the copy tasks that were inserted
+  std::vector<TaskId> copies{};  ///< the copy tasks that were inserted
   Bytes bytes = 0;             ///< bytes copied
 };
 
@@ -37,7 +37,7 @@ struct RepairOptions {
   bool relocate = true;
   bool bounce = true;
   /// Per task of the problem: nonzero if its promoted variant is compiled. Empty = none.
-  std::vector<std::uint8_t> promotable;
+  std::vector<std::uint8_t> promotable{};
   /// Refuse any repair that copies more than this; kWholeSize = no limit, 0 = no copies at all.
   Bytes max_copy_bytes = kWholeSize;
 };
@@ -45,9 +45,9 @@ struct RepairOptions {
 /// A problem without conflicts that placement cannot solve.
 struct Repaired {
   Problem problem;
-  std::vector<Repair> repairs;
+  std::vector<Repair> repairs{};
   /// Per task of `problem`: the task of the original, or invalid for an inserted copy.
-  std::vector<TaskId> original;
+  std::vector<TaskId> original{};
 };
 
 /// Rewrites `problem` so that place() can solve it. A task of the original keeps the number and the
