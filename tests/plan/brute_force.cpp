@@ -4,15 +4,14 @@
 #include "brute_force.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
+#include <span>
 
 namespace berth::plan::brute {
 namespace {
 
-std::vector<Use> uses(const Problem& problem, std::size_t task) {
-  const auto first = problem.uses.begin() + problem.tasks[task].first_use;
-  return {first, first + problem.tasks[task].use_count};
+std::span<const Use> uses(const Problem& problem, std::size_t task) {
+  return {problem.uses.data() + problem.tasks[task].first_use, problem.tasks[task].use_count};
 }
 
 Bytes room(const Problem& problem, std::size_t v) {
@@ -35,43 +34,83 @@ std::set<std::size_t> moments(const Problem& problem, const std::vector<TaskId>&
   return at;
 }
 
-/// Stacks the versions of one page in every order, each as low as those below it allow.
-class Stacking {
- public:
-  Stacking(const Problem& problem, const std::vector<std::vector<bool>>& together,
-           std::vector<std::size_t> members)
-      : problem_(problem), together_(together), members_(std::move(members)) {}
+/// First and last moment of each version; last < first: not used.
+struct Span {
+  std::size_t first = 1;
+  std::size_t last = 0;
+};
 
-  Bytes lowest() {
-    stack(0, 0);
-    return best_;
+std::vector<Span> spans(const Problem& problem, const std::vector<TaskId>& order) {
+  std::vector<Span> result(problem.versions.size());
+  for (std::size_t v = 0; v < result.size(); ++v) {
+    const std::set<std::size_t> at = moments(problem, order, v);
+    if (!at.empty()) result[v] = {*at.begin(), *at.rbegin()};
+  }
+  return result;
+}
+
+/// The smallest extent of each set of versions as one page: all orders of stacking are tried, each
+/// version as low as those below it allow. Sets are bit masks over `used`.
+class Pages {
+ public:
+  Pages(const Problem& problem, const std::vector<TaskId>& order) : problem_(problem) {
+    const std::vector<Span> span = spans(problem, order);
+    for (std::size_t v = 0; v < span.size(); ++v) {
+      if (span[v].first <= span[v].last && problem.versions[v].bytes != 0) used_.push_back(v);
+    }
+    for (const std::size_t a : used_) {
+      std::uint32_t together = 0;
+      std::uint32_t apart = 0;
+      for (std::size_t i = 0; i < used_.size(); ++i) {
+        const std::size_t b = used_[i];
+        if (a == b) continue;
+        const std::uint32_t bit = 1U << i;
+        if (span[a].first <= span[b].last && span[b].first <= span[a].last) together |= bit;
+        if (conflict(problem, a, b) || problem.versions[a].pool != problem.versions[b].pool) {
+          apart |= bit;
+        }
+      }
+      together_.push_back(together);
+      apart_.push_back(apart);
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return used_.size(); }
+
+  /// kWholeSize if two versions of the set must be apart, or the page is above the limit.
+  Bytes extent(std::uint32_t set) {
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if ((set >> i & 1U) != 0 && (apart_[i] & set) != 0) return kWholeSize;
+    }
+    best_ = kWholeSize;
+    ends_.assign(used_.size(), 0);
+    stack(set, 0, 0);
+    return best_ > problem_.device.max_page_bytes ? kWholeSize : best_;
   }
 
  private:
-  void stack(std::size_t placed, Bytes height) {
+  void stack(std::uint32_t left, std::uint32_t placed, Bytes height) {
     if (height >= best_) return;
-    if (placed == members_.size()) {
+    if (left == 0) {
       best_ = height;
       return;
     }
-    for (std::size_t next = placed; next < members_.size(); ++next) {
-      std::swap(members_[placed], members_[next]);
-      const std::size_t v = members_[placed];
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if ((left >> i & 1U) == 0) continue;
       Bytes offset = 0;
-      for (std::size_t below = 0; below < placed; ++below) {
-        if (together_[v][members_[below]]) offset = std::max(offset, ends_[below]);
+      for (std::size_t below = 0; below < used_.size(); ++below) {
+        if ((placed & together_[i]) >> below & 1U) offset = std::max(offset, ends_[below]);
       }
-      const Bytes end = align_up(offset, problem_.versions[v].alignment) + room(problem_, v);
-      ends_.resize(placed);
-      ends_.push_back(end);
-      stack(placed + 1, std::max(height, end));
-      std::swap(members_[placed], members_[next]);
+      const Bytes start = align_up(offset, problem_.versions[used_[i]].alignment);
+      ends_[i] = start + room(problem_, used_[i]);
+      stack(left & ~(1U << i), placed | 1U << i, std::max(height, ends_[i]));
     }
   }
 
   const Problem& problem_;
-  const std::vector<std::vector<bool>>& together_;
-  std::vector<std::size_t> members_;
+  std::vector<std::size_t> used_;
+  std::vector<std::uint32_t> together_;  ///< per used version: those that are live with it
+  std::vector<std::uint32_t> apart_;     ///< per used version: those that may not share its page
   std::vector<Bytes> ends_;
   Bytes best_ = kWholeSize;
 };
@@ -176,39 +215,19 @@ bool conflict(const Problem& problem, std::size_t a, std::size_t b) {
 }
 
 Bytes optimum(const Problem& problem, const std::vector<TaskId>& order) {
-  std::vector<std::size_t> used;
-  for (std::size_t v = 0; v < problem.versions.size(); ++v) {
-    if (!moments(problem, order, v).empty() && problem.versions[v].bytes != 0) used.push_back(v);
-  }
-  const std::size_t n = problem.versions.size();
-  std::vector<std::vector<bool>> together(n, std::vector<bool>(n));
-  std::vector<std::vector<bool>> apart(n, std::vector<bool>(n));
-  for (const std::size_t a : used) {
-    for (const std::size_t b : used) {
-      together[a][b] = live_together(problem, order, a, b);
-      apart[a][b] = a != b && (conflict(problem, a, b) ||
-                               problem.versions[a].pool != problem.versions[b].pool);
-    }
-  }
-  // The extent of each set of versions as one page, then the best partition of all into pages.
-  const std::size_t sets = std::size_t{1} << used.size();
-  std::vector<Bytes> extent(sets, kWholeSize);
+  Pages pages(problem, order);
+  const std::uint32_t sets = 1U << pages.count();
   std::vector<Bytes> best(sets, kWholeSize);
+  std::vector<Bytes> extent(sets, kWholeSize);
   best[0] = 0;
-  for (std::size_t set = 1; set < sets; ++set) {
-    std::vector<std::size_t> members;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if ((set >> i & 1U) != 0) members.push_back(used[i]);
-    }
-    const bool allowed = std::all_of(members.begin(), members.end(), [&](std::size_t a) {
-      return std::none_of(members.begin(), members.end(),
-                          [&](std::size_t b) { return apart[a][b]; });
-    });
-    if (allowed) extent[set] = Stacking(problem, together, members).lowest();
-    if (extent[set] > problem.device.max_page_bytes) extent[set] = kWholeSize;
-    for (std::size_t page = set; page != 0; page = (page - 1) & set) {
-      if (extent[page] == kWholeSize || best[set ^ page] == kWholeSize) continue;
-      best[set] = std::min(best[set], extent[page] + best[set ^ page]);
+  for (std::uint32_t set = 1; set < sets; ++set) {
+    extent[set] = pages.extent(set);
+    // The page that holds the first version of the set may be any subset with it.
+    const std::uint32_t first = set & (~set + 1);
+    for (std::uint32_t page = set; page != 0; page = (page - 1) & set) {
+      if ((page & first) == 0 || extent[page] == kWholeSize) continue;
+      const Bytes rest = best[set ^ page];
+      if (rest != kWholeSize) best[set] = std::min(best[set], extent[page] + rest);
     }
   }
   return best[sets - 1];
