@@ -183,6 +183,7 @@ void Device::describe(const ConnectOptions& options) {
   c.exclusion = true;
   c.copy_within_page = false;
   c.growth = plan::Growth::replace;
+  c.waiting = pumps_ ? Waiting::poll : Waiting::host_pumps;
 
   AdapterFacts adapter;
   if (adapter_ != nullptr) adapter = adapter_facts(api(), adapter_);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <webgpu/webgpu.h>
+#include <webgpu/wgpu.h>
 
 #include <array>
 #include <cstdint>
