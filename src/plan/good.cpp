@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/good.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plan/assign_search.hpp"
+#include "plan/pack.hpp"
+#include "plan/stack.hpp"
+
+namespace berth::plan::detail {
+namespace {
+
+/// More pages than this are never tried by the search; the greedy placers may open more.
+constexpr std::uint32_t kMostPages = 8;
+
+using Assignment = std::vector<std::uint32_t>;
+
+std::uint32_t pages_of(const Assignment& page) {
+  return page.empty() ? 0 : *std::max_element(page.begin(), page.end()) + 1;
+}
+
+class Improver {
+ public:
+  Improver(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random)
+      : problem_(problem),
+        keeper_(keeper),
+        budget_(budget),
+        random_(random),
+        bound_(max_live(problem.items, problem.positions)),
+        search_(problem, kMostPages),
+        starts_(kMostPages + 1) {
+    Bytes total = 0;
+    for (const Item& item : problem.items) {
+      unit_ = std::gcd(unit_, item.size);
+      total += item.size;
+    }
+    heat_ = total / problem.items.size() * 4 / 3;
+  }
+
+  void run() {
+    find_starts();
+    if (fewest_ > kMostPages) return;
+    const std::uint64_t episode = std::max<std::uint64_t>(budget_.work / 20, 20'000);
+    std::uint32_t failures = 0;
+    while (!finished()) {
+      const std::uint32_t known = pages_of(search_.best());
+      const std::uint32_t pages =
+          std::clamp(known + random_.below(3), fewest_, std::min(kMostPages, problem_.few_pages));
+      search_.start(pages >= known ? search_.best() : starts_[pages], pages);
+      // First far below what is known, then by less and less.
+      const Bytes gap = search_.best_sum() - std::min(bound_, search_.best_sum());
+      Bytes goal = search_.best_sum() - std::min(unit_, gap);
+      if (failures < 3)
+        goal = search_.best_sum() - std::max(std::min(unit_, gap), gap >> (failures + 1));
+      const bool lower = gap != 0 && search_.reach(goal, episode, heat_, random_);
+      failures = lower ? 0 : failures + 1;
+      if (!lower) {
+        // Nothing lower: another assignment that is no worse may pack better.
+        if (packed_ <= search_.best_sum()) continue;
+        const Bytes slack = std::max(search_.best_sum(), packed_ - unit_);
+        if (!search_.reach(slack, episode / 4, heat_, random_)) continue;
+      }
+      pack_current();
+    }
+  }
+
+ private:
+  /// One greedy assignment for each number of pages.
+  void find_starts() {
+    const std::vector<std::uint32_t> order = by_size(problem_);
+    const auto existing = static_cast<std::uint32_t>(problem_.bins.size());
+    for (std::uint32_t wanted = 1; wanted <= kMostPages; ++wanted) {
+      PoolPlan greedy = stack(problem_, order, wanted, Bins::ignore);
+      for (std::uint32_t& page : greedy.page) page -= existing;
+      const std::uint32_t used = pages_of(greedy.page);
+      for (std::uint32_t k = used; k <= kMostPages; ++k) {
+        if (starts_[k].empty() || k == used) starts_[k] = greedy.page;
+      }
+      if (used > kMostPages) break;
+    }
+    fewest_ = 1;
+    while (fewest_ <= kMostPages && starts_[fewest_].empty()) ++fewest_;
+    for (std::uint32_t k = fewest_; k <= kMostPages; ++k) {
+      search_.start(starts_[k], k);
+      if (search_.current_sum() == search_.best_sum()) pack_current();
+      if (packed_ <= bound_) break;
+    }
+  }
+
+  bool finished() {
+    if (packed_ <= bound_) return true;
+    const std::uint64_t work = search_.work() + pack_work_;
+    return work >= budget_.work || (budget_.out_of_time && budget_.out_of_time());
+  }
+
+  void pack_current() {
+    constexpr std::uint64_t kWorkPerItem = 4000;
+    const auto existing = static_cast<std::uint32_t>(problem_.bins.size());
+    const Assignment& page = search_.current();
+    PoolPlan plan;
+    plan.page.resize(page.size());
+    plan.offset.resize(page.size());
+    std::vector<std::vector<std::uint32_t>> on(pages_of(page));
+    for (std::uint32_t i = 0; i < page.size(); ++i) {
+      on[page[i]].push_back(i);
+      plan.page[i] = page[i] + existing;
+    }
+    plan.extent.assign(existing + on.size(), 0);
+    std::vector<Item> items;
+    Bytes sum = 0;
+    for (std::size_t p = 0; p < on.size(); ++p) {
+      items.clear();
+      for (const std::uint32_t i : on[p]) items.push_back(problem_.items[i]);
+      const Bytes target = max_live(items, problem_.positions);
+      const Packing packing = pack(items, target, kWorkPerItem * items.size(), random_);
+      pack_work_ += (packing.extent == target ? 300 : kWorkPerItem) * items.size();
+      for (std::size_t k = 0; k < items.size(); ++k) plan.offset[on[p][k]] = packing.offset[k];
+      plan.extent[existing + p] = packing.extent;
+      sum += packing.extent;
+    }
+    const bool fits = std::all_of(plan.extent.begin(), plan.extent.end(),
+                                  [&](Bytes extent) { return extent <= problem_.page_limit; });
+    if (!fits) return;
+    packed_ = std::min(packed_, sum);
+    keeper_.offer(std::move(plan));
+  }
+
+  const PoolProblem& problem_;
+  Keeper& keeper_;
+  const Budget& budget_;
+  Random& random_;
+  Bytes bound_;
+  AssignSearch search_;
+  std::vector<Assignment> starts_;  ///< per number of pages; empty: none
+  std::uint32_t fewest_ = 1;
+  Bytes unit_ = 0;  ///< all sizes are multiples of it
+  Bytes heat_ = 0;
+  Bytes packed_ = kWholeSize;  ///< least sum of extents so far
+  std::uint64_t pack_work_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t good_work(const PoolProblem& problem) {
+  std::vector<std::uint32_t> lives;
+  lives.reserve(problem.items.size());
+  for (const Item& item : problem.items) lives.push_back(item.end - item.start);
+  const auto middle = lives.begin() + static_cast<std::ptrdiff_t>(lives.size() / 2);
+  std::nth_element(lives.begin(), middle, lives.end());
+  const std::uint64_t entangled = *middle <= 4 ? 0 : *middle - 4;
+  return problem.items.size() * std::min<std::uint64_t>(18'000 + 12'000 * entangled, 220'000);
+}
+
+void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random) {
+  // The search keeps a list per position; memory has to stay linear.
+  std::uint64_t cells = 0;
+  for (const Item& item : problem.items) cells += item.end - item.start;
+  const std::uint64_t affordable = 64 * (problem.items.size() + problem.positions) + 1'000'000;
+  if (problem.items.size() < 2 || cells > affordable) return;
+  Improver(problem, keeper, budget, random).run();
+}
+
+}  // namespace berth::plan::detail
