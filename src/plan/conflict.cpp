@@ -39,6 +39,11 @@ bool ClashFinder::meet(const Use& a, const Use& b) const {
   return align_down(y.offset, alignment) < x.end();
 }
 
+bool ClashFinder::misaligned(const Task& task, const Use& use) const {
+  return task.kind == TaskKind::dispatch && !use.any_offset && !use.argument &&
+         !use.range.empty() && use.range.offset % problem_.device.binding_alignment != 0;
+}
+
 bool ClashFinder::in_place(std::uint32_t task, const Use& a, const Use& b) const {
   const auto takes = [&](const Use& out, const Use& in) {
     return source_[out.version.index()] == in.version.value && writes(out.access) &&
@@ -49,8 +54,11 @@ bool ClashFinder::in_place(std::uint32_t task, const Use& a, const Use& b) const
 
 void ClashFinder::find(std::uint32_t t, std::vector<Clash>& clashes) const {
   const Task& task = problem_.tasks[t];
-  if (!problem_.device.exclusion || task.use_count < 2) return;
+  if (!problem_.device.exclusion) return;
   const std::uint32_t end = task.first_use + task.use_count;
+  for (std::uint32_t i = task.first_use; i < end; ++i) {
+    if (misaligned(task, problem_.uses[i])) clashes.push_back({t, i, i});
+  }
   for (std::uint32_t j = task.first_use + 1; j < end; ++j) {
     for (std::uint32_t i = task.first_use; i < j; ++i) {
       const Use& a = problem_.uses[i];
@@ -66,6 +74,9 @@ void ClashFinder::find(std::uint32_t t, std::vector<Clash>& clashes) const {
 bool ClashFinder::promotable(std::uint32_t t) const {
   const Task& task = problem_.tasks[t];
   const std::uint32_t end = task.first_use + task.use_count;
+  for (std::uint32_t i = task.first_use; i < end; ++i) {
+    if (misaligned(task, problem_.uses[i])) return false;
+  }
   for (std::uint32_t j = task.first_use + 1; j < end; ++j) {
     for (std::uint32_t i = task.first_use; i < j; ++i) {
       if (one_page(problem_.uses[i], problem_.uses[j]) &&

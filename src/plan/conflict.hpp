@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The conflicts of a window that no placement can solve: uses of one task that must share a page
-// because of fixed places, or because they are ranges of one version. What repair() has to remove.
+// because of fixed places, or because they are ranges of one version; and ranges that cannot be
+// bound where they begin. What repair() has to remove.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace berth::plan::detail {
 
-/// Two uses of a task, as indices into Problem::uses, that may not stay as they are.
+/// Two uses of a task, as indices into Problem::uses, that may not stay as they are; the same one
+/// twice: it begins where a binding cannot.
 struct Clash {
   std::uint32_t task = 0;
   std::uint32_t a = 0;
@@ -28,6 +30,7 @@ class ClashFinder {
   [[nodiscard]] bool promotable(std::uint32_t task) const;
 
  private:
+  [[nodiscard]] bool misaligned(const Task& task, const Use& use) const;
   [[nodiscard]] bool meet(const Use& a, const Use& b) const;
   [[nodiscard]] bool one_page(const Use& a, const Use& b) const;
   [[nodiscard]] bool in_place(std::uint32_t task, const Use& a, const Use& b) const;

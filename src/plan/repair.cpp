@@ -259,23 +259,38 @@ class Bouncer {
   std::vector<std::uint8_t> leaving(const Problem& old, const Task& task,
                                     std::span<const Clash> clashes) const {
     std::vector<Bytes> weight(task.use_count);
+    std::vector<std::uint8_t> forced(task.use_count, 0);
     for (std::uint32_t u = 0; u < task.use_count; ++u) {
       weight[u] = cost(old.uses[task.first_use + u]);
       if (!options_.bounce || weight[u] > options_.max_copy_bytes) weight[u] = kNever;
     }
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
     for (const Clash& clash : clashes) {
+      if (clash.a == clash.b) forced[clash.a - task.first_use] = 1;
+    }
+    for (const Clash& clash : clashes) {
       const std::uint32_t a = clash.a - task.first_use;
       const std::uint32_t b = clash.b - task.first_use;
       if (weight[a] == kNever && weight[b] == kNever) refuse(old, clash);
-      edges.emplace_back(a, b);
+      if (forced[a] == 0 && forced[b] == 0) edges.emplace_back(a, b);
     }
-    return detail::cheapest_cover(weight, edges);
+    std::vector<std::uint8_t> leaves = detail::cheapest_cover(weight, edges);
+    for (std::size_t u = 0; u < leaves.size(); ++u) leaves[u] |= forced[u];
+    return leaves;
   }
 
   [[noreturn]] void refuse(const Problem& old, const Clash& clash) const {
     const Use& a = old.uses[clash.a];
     const Use& b = old.uses[clash.b];
+    if (clash.a == clash.b) {
+      throw Unsupported("Task " + std::to_string(clash.task) + " uses version " +
+                        std::to_string(a.version.value) + " from byte " +
+                        std::to_string(a.range.offset) +
+                        " on, but bindings begin at multiples of " +
+                        std::to_string(old.device.binding_alignment) +
+                        ", and a bounce is switched off or would copy more than " +
+                        std::to_string(options_.max_copy_bytes) + " bytes.");
+    }
     throw Unsupported("Task " + std::to_string(clash.task) + " uses version " +
                       std::to_string(a.version.value) + " as " + name_of(a.access) +
                       " and version " + std::to_string(b.version.value) + " as " +
@@ -305,7 +320,7 @@ class Bouncer {
       transient.tensor = version.tensor;
       transient.bytes = use.range.bytes;
       transient.alignment = std::max(version.alignment, old.device.binding_alignment);
-      transient.pool = version.pool;
+      transient.pool = options_.bounce_pool;
       const VersionId to = out.add_version(transient);
       const Range whole{0, use.range.bytes};
       Repair repair{RepairKind::bounce, {}, use.version, to, {}, cost(use)};

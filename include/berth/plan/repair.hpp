@@ -36,6 +36,8 @@ struct Repair {
 struct RepairOptions {
   bool relocate = true;
   bool bounce = true;
+  /// Pool of the transients that bounced ranges go through.
+  PoolId bounce_pool{0};
   /// Per task of the problem: nonzero if its promoted variant is compiled. Empty = none.
   std::vector<std::uint8_t> promotable{};
   /// Refuse any repair that copies more than this; kWholeSize = no limit, 0 = no copies at all.
