@@ -4,18 +4,27 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "embed_command.hpp"
+#include "exit_code.hpp"
+#include "info_command.hpp"
 #include "plan_command.hpp"
 
-int main(int argc, char** argv) {
-  CLI::App app{"berth"};
+namespace {
+
+int run(int argc, const char* const* argv) {
+  CLI::App app{"berth: a tensor gets memory when the work that uses it is submitted", "berth"};
+  app.set_version_flag("--version", "berth " BERTH_VERSION);
   app.require_subcommand(1);
   std::function<int()> chosen;
+  berth::tools::add_embed_command(app, chosen);
+  berth::tools::add_info_command(app, chosen);
   berth::tools::add_plan_command(app, chosen);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    constexpr int kUsage = 2;
-    return app.exit(error) == 0 ? 0 : kUsage;
-  }
+  if (const auto code = berth::tools::parse(app, argc, argv)) return *code;
   return chosen();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return berth::tools::exit_code_of([&] { return run(argc, argv); });
 }
