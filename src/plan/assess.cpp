@@ -54,6 +54,7 @@ void assess(const Problem& problem, Plan& plan) {
   plan.statistics = {};
   measure_pages(problem, plan);
   measure_bytes(problem, plan);
+  plan.statistics.in_place = static_cast<std::uint32_t>(plan.in_place.size());
   const detail::Hazards hazards(problem, detail::Aliases::ignore);
   plan.levels = detail::data_levels(hazards);
   Statistics& s = plan.statistics;

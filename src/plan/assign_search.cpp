@@ -92,6 +92,13 @@ void AssignSearch::place_caps(Bytes goal, Random& random) {
     left -= step;
   }
   if (left < 0) cap_[random.below(pages_)] -= left;
+  // No page may exceed the limit, whatever the others leave over.
+  const auto limit = static_cast<Load>(std::min(problem_.page_limit, kMostPageBytes));
+  for (std::uint32_t p = 0; p < pages_; ++p) cap_[p] = std::min(cap_[p], limit);
+  note_all();
+}
+
+void AssignSearch::note_all() {
   above_.clear();
   std::fill(above_at_.begin(), above_at_.end(), kNone);
   excess_ = 0;
@@ -144,7 +151,7 @@ std::uint32_t AssignSearch::pick_item(Random& random) {
 /// Collects the item and everything that has to change sides with it. Returns: false if that is
 /// too much to be worth a look.
 bool AssignSearch::gather_chain(std::uint32_t item, std::uint32_t to) {
-  constexpr std::size_t kLongest = 64;
+  constexpr std::size_t kLongest = 12;
   const std::uint32_t from = page_[item];
   chain_.assign(1, item);
   ++stamp_;
@@ -226,7 +233,8 @@ void AssignSearch::hand_over_cap(Bytes heat, Random& random) {
     step = static_cast<Load>(
         problem_.items[random.below(static_cast<std::uint32_t>(page_.size()))].size);
   }
-  step = std::min(step, cap_[from]);
+  const auto limit = static_cast<Load>(std::min(problem_.page_limit, kMostPageBytes));
+  step = std::min({step, cap_[from], limit - cap_[to]});
   if (step <= 0) return;
   const Load rise = overflow(from, cap_[from] - step) - overflow(from, cap_[from]) +
                     overflow(to, cap_[to] + step) - overflow(to, cap_[to]);
@@ -236,6 +244,20 @@ void AssignSearch::hand_over_cap(Bytes heat, Random& random) {
   excess_ += rise;
   note(from, 0, positions_);
   note(to, 0, positions_);
+}
+
+void AssignSearch::shake(std::uint32_t moves, Random& random) {
+  if (pages_ < 2 || page_.empty()) return;
+  std::fill(cap_.begin(), cap_.end(), kNoCap);
+  note_all();
+  for (std::uint32_t m = 0; m < moves; ++m) {
+    const std::uint32_t item = random.below(static_cast<std::uint32_t>(page_.size()));
+    const std::uint32_t from = page_[item];
+    std::uint32_t to = random.below(pages_ - 1);
+    if (to >= from) ++to;
+    work_ += 60;
+    if (gather_chain(item, to)) apply(from, to);
+  }
 }
 
 bool AssignSearch::reach(Bytes goal, std::uint64_t work, Bytes heat, Random& random) {

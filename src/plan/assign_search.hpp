@@ -30,6 +30,9 @@ class AssignSearch {
   /// Returns: whether one was found within `work`.
   bool reach(Bytes goal, std::uint64_t work, Bytes heat, Random& random);
 
+  /// Makes random moves, however bad: somewhere else to start from.
+  void shake(std::uint32_t moves, Random& random);
+
   [[nodiscard]] Bytes current_sum();
   [[nodiscard]] const std::vector<std::uint32_t>& current() const { return page_; }
   [[nodiscard]] Bytes best_sum() const { return best_sum_; }
@@ -39,6 +42,7 @@ class AssignSearch {
 
  private:
   using Load = std::int64_t;
+  static constexpr Load kNoCap = std::int64_t{1} << 62;
 
   [[nodiscard]] Load* load(std::uint32_t page) {
     return load_.data() + std::size_t{page} * positions_;
@@ -51,6 +55,7 @@ class AssignSearch {
   void hand_over_cap(Bytes heat, Random& random);
   [[nodiscard]] Load overflow(std::uint32_t page, Load cap);
   void note(std::uint32_t page, std::uint32_t low, std::uint32_t high);
+  void note_all();
   void note_best();
 
   const PoolProblem& problem_;

@@ -35,7 +35,7 @@ class Improver {
       unit_ = std::gcd(unit_, item.size);
       total += item.size;
     }
-    heat_ = total / problem.items.size() * 4 / 3;
+    heat_ = total / problem.items.size();
   }
 
   void run() {
@@ -53,13 +53,16 @@ class Improver {
       Bytes goal = search_.best_sum() - std::min(unit_, gap);
       if (failures < 3)
         goal = search_.best_sum() - std::max(std::min(unit_, gap), gap >> (failures + 1));
-      const bool lower = gap != 0 && search_.reach(goal, episode, heat_, random_);
+      const Bytes heat = heat_ * (4 + random_.below(8)) / 6;
+      const bool lower = gap != 0 && search_.reach(goal, episode, heat, random_);
       failures = lower ? 0 : failures + 1;
       if (!lower) {
         // Nothing lower: another assignment that is no worse may pack better.
         if (packed_ <= search_.best_sum()) continue;
+        if (gap == 0)
+          search_.shake(3 + static_cast<std::uint32_t>(problem_.items.size() / 16), random_);
         const Bytes slack = std::max(search_.best_sum(), packed_ - unit_);
-        if (!search_.reach(slack, episode / 4, heat_, random_)) continue;
+        if (!search_.reach(slack, episode / 4, heat, random_)) continue;
       }
       pack_current();
     }
@@ -143,13 +146,12 @@ class Improver {
 }  // namespace
 
 std::uint64_t good_work(const PoolProblem& problem) {
-  std::vector<std::uint32_t> lives;
-  lives.reserve(problem.items.size());
-  for (const Item& item : problem.items) lives.push_back(item.end - item.start);
-  const auto middle = lives.begin() + static_cast<std::ptrdiff_t>(lives.size() / 2);
-  std::nth_element(lives.begin(), middle, lives.end());
-  const std::uint64_t entangled = *middle <= 4 ? 0 : *middle - 4;
-  return problem.items.size() * std::min<std::uint64_t>(18'000 + 12'000 * entangled, 220'000);
+  // Neighbours per item: 2 to 3.5 in networks, training included; 3.6 and more in tangles, where
+  // the search goes on improving for longer.
+  const std::uint64_t items = problem.items.size();
+  const std::uint64_t percent = items == 0 ? 0 : problem.conflicts.edges() * 100 / items;
+  const std::uint64_t tangled = std::clamp<std::uint64_t>(percent, 350, 400) - 350;
+  return items * (18'000 + 3'000 * tangled);
 }
 
 void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random) {
