@@ -335,7 +335,8 @@ TEST(JudgeRejects, CommandsWhoseFinishFailed) {
   B b;
   b.begin().end().finish("conflicting usages").submit();
   EXPECT_TRUE(breaks_only(judged(b, {.errors = JudgeOptions::Errors::expected}),
-                          Rule::submit_after_error, "finished where a scope caught: conflicting"));
+                          Rule::submit_after_error,
+                          "submits commands made where a scope caught: conflicting"));
 }
 
 TEST(JudgeRejects, ObjectsMadeWhereAScopeCaughtAnError) {

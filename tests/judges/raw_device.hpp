@@ -60,6 +60,7 @@ namespace berth::test {
   X(ShaderModuleRelease)
 
 struct RawTable {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name takes none
 #define BERTH_MEMBER(name) decltype(&::wgpu##name) name = nullptr;
   BERTH_RAW(BERTH_MEMBER)
 #undef BERTH_MEMBER

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -39,6 +40,7 @@ namespace {
   X(QueueWriteBuffer)
 
 struct Real {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name takes none
 #define BERTH_MEMBER(name) decltype(&::wgpu##name) name = nullptr;
   BERTH_FAULTY(BERTH_MEMBER)
 #undef BERTH_MEMBER
@@ -137,9 +139,9 @@ void raise(State& s, const Fault& fault) {
   WGPUDevice device = nullptr;
   {
     const std::lock_guard lock(s.mutex);
-    for (auto scope = s.scopes.rbegin(); scope != s.scopes.rend(); ++scope) {
-      if (scope->filter != filter) continue;
-      if (!scope->error) scope->error = PlantedError{type, fault.message};
+    for (Scope& scope : std::ranges::reverse_view(s.scopes)) {
+      if (scope.filter != filter) continue;
+      if (!scope.error) scope.error = PlantedError{type, fault.message};
       return;
     }
     uncaptured = s.callbacks.uncaptured;
@@ -391,7 +393,7 @@ WGPUFuture AdapterRequestDevice(WGPUAdapter adapter, const WGPUDeviceDescriptor*
 
 void* wrapper_of(std::string_view name) {
 #define BERTH_WRAPPED(function) \
-  if (name == "wgpu" #function) return reinterpret_cast<void*>(&function);
+  if (name == "wgpu" #function) return reinterpret_cast<void*>(&(function));
   BERTH_FAULTY(BERTH_WRAPPED)
 #undef BERTH_WRAPPED
   return nullptr;

@@ -133,6 +133,7 @@ class Judge::Impl {
   [[nodiscard]] OpenScopes open_scopes() const;
   /// The first error caught where the thing was made, or "".
   [[nodiscard]] std::string error_of(const OpenScopes& scopes) const;
+  void check_made_in(const OpenScopes& scopes, const std::string& where);
   void check_submitted_buffer(ObjectId buffer, const std::string& where);
   void check_finish_scope(const Commands& commands, const std::string& where);
 

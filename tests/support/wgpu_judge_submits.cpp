@@ -2,6 +2,7 @@
 //
 // The judge's rules of errors, of the host's access to buffers, and of submissions.
 #include <array>
+#include <ranges>
 
 #include "support/wgpu_judge_state.hpp"
 
@@ -27,9 +28,9 @@ Judge::Impl::OpenScopes Judge::Impl::open_scopes() const {
 // Of nested scopes of one filter only the innermost catches what happens in it.
 std::string Judge::Impl::error_of(const OpenScopes& scopes) const {
   for (const ErrorFilter filter : kFilters) {
-    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
-      if (scopes_[*scope].filter != filter) continue;
-      if (!scopes_[*scope].error.empty()) return scopes_[*scope].error;
+    for (const std::size_t scope : std::ranges::reverse_view(scopes)) {
+      if (scopes_[scope].filter != filter) continue;
+      if (!scopes_[scope].error.empty()) return scopes_[scope].error;
       break;
     }
   }
@@ -54,10 +55,10 @@ void Judge::Impl::on(const ScopePopped& call) {
 
 void Judge::Impl::on(const ScopeAnswered& call) {
   // From the end: answers come soon after their pop.
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (scope->answer != call.answer || scope->answer == 0) continue;
-    scope->answered = true;
-    scope->error = call.error;
+  for (Scope& scope : std::ranges::reverse_view(scopes_)) {
+    if (scope.answer != call.answer || scope.answer == 0) continue;
+    scope.answered = true;
+    scope.error = call.error;
     break;
   }
   if (!call.error.empty() && options.errors == JudgeOptions::Errors::forbidden) {
@@ -182,18 +183,14 @@ void Judge::Impl::check_submitted_buffer(ObjectId id, const std::string& where) 
   if (buffer.host == HostState::mapped) {
     violation(Rule::mapped_buffer, where + " uses " + name + ", which is mapped.");
   }
-  const std::string error = error_of(buffer.scopes);
-  if (!error.empty()) {
-    violation(Rule::submit_after_error,
-              where + " uses " + name + ", made where a scope caught: " + error);
-  }
+  check_made_in(buffer.scopes, where + " uses " + name + ",");
 }
 
 void Judge::Impl::check_finish_scope(const Commands& commands, const std::string& where) {
   if (options.finish_scope == JudgeOptions::FinishScope::optional) return;
-  for (auto scope = commands.scopes.rbegin(); scope != commands.scopes.rend(); ++scope) {
-    if (scopes_[*scope].filter != ErrorFilter::validation) continue;
-    if (!scopes_[*scope].answered) {
+  for (const std::size_t scope : std::ranges::reverse_view(commands.scopes)) {
+    if (scopes_[scope].filter != ErrorFilter::validation) continue;
+    if (!scopes_[scope].answered) {
       violation(Rule::submit_without_scope,
                 where + " comes before the answer of the validation scope around its finish.");
     }
@@ -203,14 +200,21 @@ void Judge::Impl::check_finish_scope(const Commands& commands, const std::string
             where + " submits commands whose finish was in no validation scope.");
 }
 
-void Judge::Impl::on(const Submitted& call) {
-  const std::uint64_t number = submits_++;
-  if (lost_) {
-    violation(Rule::submit_after_loss,
-              "Submission " + text(number) + " comes after the loss of the device.");
+void Judge::Impl::check_made_in(const OpenScopes& scopes, const std::string& where) {
+  const std::string error = error_of(scopes);
+  if (!error.empty()) {
+    std::string sentence = where;
+    sentence += " made where a scope caught: ";
+    violation(Rule::submit_after_error, sentence + error);
   }
+}
+
+void Judge::Impl::on(const Submitted& call) {
+  const std::string number = "Submission " + text(submits_++);
+  if (lost_) violation(Rule::submit_after_loss, number + " comes after the loss of the device.");
   for (const ObjectId id : call.commands) {
-    const std::string where = "Submission " + text(number) + " (command buffer " + text(id) + ")";
+    std::string where = number;
+    where += " (command buffer " + text(id) + ")";
     const auto found = commands_.find(id);
     if (found == commands_.end()) {
       violation(Rule::command_order, where + " was submitted before, or never finished.");
@@ -219,25 +223,17 @@ void Judge::Impl::on(const Submitted& call) {
     ++verdict.submitted;
     const Commands& commands = found->second;
     check_finish_scope(commands, where);
-    const std::string error = error_of(commands.scopes);
-    if (!error.empty()) {
-      violation(Rule::submit_after_error, where + " was finished where a scope caught: " + error);
-    }
+    check_made_in(commands.scopes, where + " submits commands");
     for (const ObjectId buffer : commands.content.buffers) check_submitted_buffer(buffer, where);
     for (const ObjectId group : commands.content.groups) {
-      const std::string why = error_of(groups_[group].scopes);
-      if (!why.empty()) {
-        violation(Rule::submit_after_error, where + " uses bind group " + text(group) +
-                                                ", made where a scope caught: " + why);
-      }
+      const auto made = groups_.find(group);
+      if (made == groups_.end()) continue;
+      check_made_in(made->second.scopes, where + " uses bind group " + text(group) + ",");
     }
     for (const ObjectId pipeline : commands.content.pipelines) {
       const auto made = pipelines_.find(pipeline);
-      const std::string why = made == pipelines_.end() ? "" : error_of(made->second.scopes);
-      if (!why.empty()) {
-        violation(Rule::submit_after_error, where + " uses pipeline " + text(pipeline) +
-                                                ", made where a scope caught: " + why);
-      }
+      if (made == pipelines_.end()) continue;
+      check_made_in(made->second.scopes, where + " uses pipeline " + text(pipeline) + ",");
     }
     commands_.erase(found);
   }

@@ -246,7 +246,7 @@ WGPUFuture DevicePopErrorScope(WGPUDevice device, WGPUPopErrorScopeCallbackInfo 
 
 void* command_wrapper_of(std::string_view name) {
 #define BERTH_WRAPPED(function) \
-  if (name == "wgpu" #function) return reinterpret_cast<void*>(&function);
+  if (name == "wgpu" #function) return reinterpret_cast<void*>(&(function));
   BERTH_WRAPPED(CommandEncoderBeginComputePass)
   BERTH_WRAPPED(CommandEncoderClearBuffer)
   BERTH_WRAPPED(CommandEncoderCopyBufferToBuffer)

@@ -336,7 +336,7 @@ void BindGroupRelease(WGPUBindGroup group) {
 
 void* object_wrapper_of(std::string_view name) {
 #define BERTH_WRAPPED(function) \
-  if (name == "wgpu" #function) return reinterpret_cast<void*>(&function);
+  if (name == "wgpu" #function) return reinterpret_cast<void*>(&(function));
   BERTH_WRAPPED(AdapterRequestDevice)
   BERTH_WRAPPED(BindGroupAddRef)
   BERTH_WRAPPED(BindGroupRelease)

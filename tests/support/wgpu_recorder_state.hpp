@@ -59,6 +59,7 @@ namespace berth::test::recorder {
   X(DeviceGetLimits)
 
 struct Real {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name takes none
 #define BERTH_MEMBER(name) decltype(&::wgpu##name) name = nullptr;
   BERTH_RECORDED(BERTH_MEMBER)
   BERTH_RECORDER_ASKS(BERTH_MEMBER)
