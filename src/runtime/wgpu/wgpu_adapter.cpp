@@ -178,11 +178,12 @@ WGPUAdapter choose_adapter_of(const Table& api, WGPUInstance instance,
   const auto answer = std::make_shared<Answer>();
   ask(api, instance, wish, answer);
   if (answer->adapter == nullptr) {
-    throw Error(ErrorCode::unavailable,
-                text("There is no ", options.backend.empty() ? "WebGPU" : options.backend.c_str(),
-                     " adapter (", answer->message.empty() ? "no reason given" : answer->message,
-                     "): install a Vulkan driver, or Debian's mesa-vulkan-drivers for one that "
-                     "runs on the CPU."));
+    throw Error(
+        ErrorCode::unavailable,
+        text("There is no ", options.backend.empty() ? "WebGPU" : options.backend.c_str(),
+             " adapter (", answer->message.empty() ? "no reason given." : one_line(answer->message),
+             ") Install a Vulkan driver, or Debian's mesa-vulkan-drivers for one that "
+             "runs on the CPU."));
   }
   if (backend != WGPUBackendType_Null &&
       adapter_facts(api, answer->adapter).backend == WGPUBackendType_Null) {

@@ -170,8 +170,8 @@ void Device::request_device(const ConnectOptions& options) {
   if (device_ == nullptr) {
     throw Error(ErrorCode::unavailable,
                 text(library_.name, " makes no device on the adapter \"",
-                     adapter_facts(api(), adapter_).name,
-                     "\": ", answer->message.empty() ? "it gives no reason." : answer->message));
+                     adapter_facts(api(), adapter_).name, "\": ",
+                     answer->message.empty() ? "it gives no reason." : one_line(answer->message)));
   }
 }
 

@@ -12,6 +12,28 @@ std::string_view text_of(WGPUStringView s) {
   return {s.data, s.length == WGPU_STRLEN ? std::strlen(s.data) : s.length};
 }
 
+std::string one_line(std::string_view message) {
+  std::string out;
+  bool space = false;
+  for (const char c : message) {
+    if (c == '\n' || c == '\r' || c == '\t' || c == ' ') {
+      space = !out.empty();
+      continue;
+    }
+    if (space) out += ' ';
+    space = false;
+    out += c;
+  }
+  if (!out.empty() && out.back() != '.' && out.back() != '!') out += '.';
+  return out;
+}
+void Events::look_for_loss(std::string_view error) noexcept {
+  // wgpu-native: "Parent device is lost"; Dawn: "[Device] is lost."
+  for (const std::string_view sign : {"evice is lost", "evice] is lost", "evice lost"}) {
+    if (error.find(sign) != std::string_view::npos) return lose(error);
+  }
+}
+
 void Events::complete(std::uint64_t ticket) noexcept {
   std::uint64_t before = completed_.load(std::memory_order_relaxed);
   while (before < ticket &&
@@ -28,7 +50,7 @@ void Events::lose(std::string_view why) noexcept {
   const std::lock_guard lock(mutex_);
   if (lost_.load(std::memory_order_relaxed)) return;
   try {
-    lost_reason_ = why;
+    lost_reason_ = one_line(why);
   } catch (...) {  // no memory for the reason: the loss itself counts
     lost_reason_.clear();
   }
@@ -43,6 +65,7 @@ std::optional<std::string> Events::take_error() {
 }
 
 void Events::note_error(std::string_view message) noexcept {
+  look_for_loss(message);
   const std::lock_guard lock(mutex_);
   if (has_error_.load(std::memory_order_relaxed)) return;
   try {

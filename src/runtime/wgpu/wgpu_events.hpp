@@ -20,6 +20,8 @@ namespace berth::runtime::wgpu {
 [[nodiscard]] inline WGPUStringView view(std::string_view s) { return {s.data(), s.size()}; }
 /// The text of a view, which may be null or null-terminated.
 [[nodiscard]] std::string_view text_of(WGPUStringView s);
+/// A library's text for a sentence of ours: lines joined, spaces squeezed, ending in a full stop.
+[[nodiscard]] std::string one_line(std::string_view message);
 
 class Events {
  public:
@@ -42,6 +44,9 @@ class Events {
   [[nodiscard]] bool is_lost() const { return lost_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string lost_reason() const;
   void lose(std::string_view why) noexcept;
+  /// An error's text may be the only sign of a loss: on an adopted device, and on wgpu-native after
+  /// wgpuDeviceDestroy.
+  void look_for_loss(std::string_view error) noexcept;
 
   /// The first error outside of any scope since the last call.
   [[nodiscard]] std::optional<std::string> take_error();

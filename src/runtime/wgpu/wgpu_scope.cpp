@@ -32,14 +32,6 @@ void on_popped(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringVie
   out->here.store(true, std::memory_order_release);
 }
 
-bool tells_loss(std::string_view message) {
-  // wgpu-native: "Parent device is lost"; Dawn: "[Device] is lost." It is the only sign of a loss
-  // on an adopted device, and on wgpu-native after wgpuDeviceDestroy.
-  return message.find("evice is lost") != std::string_view::npos ||
-         message.find("evice] is lost") != std::string_view::npos ||
-         message.find("evice lost") != std::string_view::npos;
-}
-
 }  // namespace
 
 ErrorScopes::ErrorScopes(Device& device) : device_(device), lock_(device.scope_mutex()) {
@@ -87,7 +79,7 @@ std::optional<ScopeError> ErrorScopes::pop() {
   const bool popped = result->status == WGPUPopErrorScopeStatus_Success;
   if (popped && result->type == WGPUErrorType_NoError) return std::nullopt;
   ScopeError error{popped ? result->type : WGPUErrorType_Unknown, std::move(result->message)};
-  if (tells_loss(error.message)) device_.events().lose(one_line(error.message));
+  device_.events().look_for_loss(error.message);
   return error;
 }
 
@@ -99,21 +91,6 @@ std::optional<ScopeError> ErrorScopes::close() {
   }
   lock_.unlock();
   return first;
-}
-
-std::string one_line(std::string_view message) {
-  std::string out;
-  bool space = false;
-  for (const char c : message) {
-    if (c == '\n' || c == '\r' || c == '\t' || c == ' ') {
-      space = !out.empty();
-      continue;
-    }
-    if (space) out += ' ';
-    space = false;
-    out += c;
-  }
-  return out;
 }
 
 }  // namespace berth::runtime::wgpu

@@ -40,7 +40,4 @@ class ErrorScopes {
   std::size_t open_ = 0;
 };
 
-/// One line of a library's text: lines joined, spaces squeezed.
-[[nodiscard]] std::string one_line(std::string_view message);
-
 }  // namespace berth::runtime::wgpu

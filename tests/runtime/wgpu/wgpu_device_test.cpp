@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "berth/error.hpp"
 #include "runtime/wgpu/wgpu_fixture.hpp"
@@ -19,7 +20,7 @@ std::string fact(const Backend& backend, const std::string& name) {
   return "";
 }
 
-class WgpuDevice : public testing::TestWithParam<Target> {};
+class WgpuDevice : public testing::TestWithParam<TestDevice> {};
 
 TEST_P(WgpuDevice, TellsWhatItIs) {
   const auto backend = connect(GetParam());
@@ -118,7 +119,7 @@ TEST_P(WgpuDevice, AnIncompleteDeviceOfTheCallersIsRefused) {
 /// A host with a device of its own, with default limits and callbacks that count.
 class Host {
  public:
-  explicit Host(const Target& target) : table_(target), null_(!target.computes) {
+  explicit Host(const TestDevice& target) : table_(target), null_(!target.computes) {
     options_ = table_.options();
     instance = real<WGPUProcCreateInstance>("wgpuCreateInstance")(nullptr);
     WGPURequestAdapterOptions wish = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
@@ -130,6 +131,7 @@ class Host {
                              void*) { *static_cast<WGPUAdapter*>(out) = a; };
     real<WGPUProcInstanceRequestAdapter>("wgpuInstanceRequestAdapter")(instance, &wish, on_adapter);
     pump([&] { return adapter != nullptr; });
+    if (adapter == nullptr) throw std::runtime_error("the host finds no adapter");
     WGPUDeviceDescriptor descriptor{};
     descriptor.uncapturedErrorCallbackInfo.userdata1 = &errors;
     descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType,
@@ -142,6 +144,7 @@ class Host {
                             void*) { *static_cast<WGPUDevice*>(out) = d; };
     real<WGPUProcAdapterRequestDevice>("wgpuAdapterRequestDevice")(adapter, &descriptor, on_device);
     pump([&] { return device != nullptr; });
+    if (device == nullptr) throw std::runtime_error("the host gets no device");
     queue = real<WGPUProcDeviceGetQueue>("wgpuDeviceGetQueue")(device);
   }
   Host(const Host&) = delete;
@@ -191,7 +194,7 @@ class Host {
  private:
   template <class Done>
   void pump(Done done) const {
-    while (!done()) {
+    for (int i = 0; i < 100000 && !done(); ++i) {
       real<WGPUProcInstanceProcessEvents>("wgpuInstanceProcessEvents")(instance);
     }
   }

@@ -16,23 +16,25 @@ namespace {
 constexpr Bytes kUniformAlignment = 256;  // enough for every device
 }  // namespace
 
-const Target& native_lavapipe() {
-  static constexpr Target kTarget{"NativeLavapipe", build_paths::kWgpuNative.data(), "", false,
-                                  true};
+const TestDevice& native_lavapipe() {
+  static constexpr TestDevice kTarget{"NativeLavapipe", build_paths::kWgpuNative.data(), "", false,
+                                      true};
   return kTarget;
 }
-const Target& dawn_swiftshader() {
-  static constexpr Target kTarget{"DawnSwiftShader", build_paths::kDawn.data(), "", true, true};
+const TestDevice& dawn_swiftshader() {
+  static constexpr TestDevice kTarget{"DawnSwiftShader", build_paths::kDawn.data(), "", true, true};
   return kTarget;
 }
-const Target& dawn_null() {
-  static constexpr Target kTarget{"DawnNull", build_paths::kDawn.data(), "null", true, false};
+const TestDevice& dawn_null() {
+  static constexpr TestDevice kTarget{"DawnNull", build_paths::kDawn.data(), "null", true, false};
   return kTarget;
 }
-std::vector<Target> all_targets() { return {native_lavapipe(), dawn_swiftshader(), dawn_null()}; }
-std::string name_of_target(const Target& target) { return target.name; }
+std::vector<TestDevice> all_targets() {
+  return {native_lavapipe(), dawn_swiftshader(), dawn_null()};
+}
+std::string name_of_target(const TestDevice& target) { return target.name; }
 
-ConnectOptions options_for(const Target& target) {
+ConnectOptions options_for(const TestDevice& target) {
   if (target.swiftshader) {
     setenv("VK_ICD_FILENAMES", build_paths::kSwiftShaderIcd.data(), 1);  // NOLINT: one thread
   } else {
@@ -45,9 +47,11 @@ ConnectOptions options_for(const Target& target) {
   return options;
 }
 
-std::unique_ptr<Backend> connect(const Target& target) { return make_wgpu(options_for(target)); }
+std::unique_ptr<Backend> connect(const TestDevice& target) {
+  return make_wgpu(options_for(target));
+}
 
-PatchedTable::PatchedTable(const Target& target) : target_(target), library_(target.library) {}
+PatchedTable::PatchedTable(const TestDevice& target) : target_(target), library_(target.library) {}
 
 void* PatchedTable::get_proc(void* self, const char* name) {
   auto& table = *static_cast<PatchedTable*>(self);

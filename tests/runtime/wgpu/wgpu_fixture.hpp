@@ -27,27 +27,27 @@
 namespace berth::runtime::wgpu_test {
 
 /// A library and the device it finds.
-struct Target {
+struct TestDevice {
   const char* name;
   const char* library;
   const char* backend;  ///< WebGpuOptions::backend
   bool swiftshader;     ///< the Vulkan driver is SwiftShader, else the system's
   bool computes;        ///< false: commands are checked and nothing runs
 };
-[[nodiscard]] const Target& native_lavapipe();
-[[nodiscard]] const Target& dawn_swiftshader();
-[[nodiscard]] const Target& dawn_null();
-[[nodiscard]] std::vector<Target> all_targets();
-[[nodiscard]] std::string name_of_target(const Target& target);
+[[nodiscard]] const TestDevice& native_lavapipe();
+[[nodiscard]] const TestDevice& dawn_swiftshader();
+[[nodiscard]] const TestDevice& dawn_null();
+[[nodiscard]] std::vector<TestDevice> all_targets();
+[[nodiscard]] std::string name_of_target(const TestDevice& target);
 
 /// Options for a target. Chooses the process's Vulkan driver as a side effect.
-[[nodiscard]] ConnectOptions options_for(const Target& target);
-[[nodiscard]] std::unique_ptr<Backend> connect(const Target& target);
+[[nodiscard]] ConnectOptions options_for(const TestDevice& target);
+[[nodiscard]] std::unique_ptr<Backend> connect(const TestDevice& target);
 
 /// An entry-point table of a library in which a test puts its own functions.
 class PatchedTable {
  public:
-  explicit PatchedTable(const Target& target);
+  explicit PatchedTable(const TestDevice& target);
   /// Replaces a function; nullptr = it is missing.
   void patch(const std::string& name, void* function) { patches_[name] = function; }
   template <class Function>
@@ -63,7 +63,7 @@ class PatchedTable {
 
  private:
   static void* get_proc(void* self, const char* name);
-  Target target_;
+  TestDevice target_;
   platform::DynamicLibrary library_;
   std::map<std::string, void*> patches_;
 };

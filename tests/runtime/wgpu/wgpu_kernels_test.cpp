@@ -11,7 +11,7 @@
 namespace berth::runtime::wgpu_test {
 namespace {
 
-class WgpuKernels : public testing::TestWithParam<Target> {
+class WgpuKernels : public testing::TestWithParam<TestDevice> {
  protected:
   void SetUp() override { backend = connect(GetParam()); }
   std::string compile_error(const Kernel& kernel, Variant variant = Variant::plain) {

@@ -24,7 +24,7 @@ std::set<std::string>& asked() {
   return names;
 }
 
-wgpu::Table recorded_table(const Target& target) {
+wgpu::Table recorded_table(const TestDevice& target) {
   asked().clear();
   const platform::DynamicLibrary library(target.library);
   return fill_table(

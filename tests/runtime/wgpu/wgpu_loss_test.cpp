@@ -52,7 +52,7 @@ WGPUFuture never_done(WGPUQueue /*queue*/, WGPUQueueWorkDoneCallbackInfo info) {
   return {};
 }
 
-class WgpuLoss : public testing::TestWithParam<Target> {
+class WgpuLoss : public testing::TestWithParam<TestDevice> {
  protected:
   void SetUp() override {
     table = std::make_unique<PatchedTable>(GetParam());

@@ -13,7 +13,7 @@ namespace {
 using memory::PageUse;
 using Kind = memory::StorageFailure::Kind;
 
-class WgpuPages : public testing::TestWithParam<Target> {
+class WgpuPages : public testing::TestWithParam<TestDevice> {
  protected:
   void SetUp() override { backend = connect(GetParam()); }
   std::unique_ptr<Backend> backend;

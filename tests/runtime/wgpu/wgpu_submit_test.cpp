@@ -14,7 +14,7 @@ namespace {
 
 constexpr Bytes kBytes = 256;  // 64 floats
 
-class WgpuSubmit : public testing::TestWithParam<Target> {
+class WgpuSubmit : public testing::TestWithParam<TestDevice> {
  protected:
   void SetUp() override { backend = connect(GetParam()); }
 
