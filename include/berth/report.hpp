@@ -58,6 +58,8 @@ struct Report {
   std::uint64_t bounces = 0;
   std::uint64_t promotions = 0;
   std::uint64_t renames = 0;
+  /// Policy read_write: dispatches that could not be bound all read_write.
+  std::uint64_t unpromoted = 0;
 
   WindowReport last_window;
   /// Held when the last window closed, and not used by a task since: locals still in scope?

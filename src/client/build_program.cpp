@@ -2,8 +2,9 @@
 #include "client/build_program.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "base/uniform_layout.hpp"
 #include "client/interval_set.hpp"
@@ -87,14 +88,18 @@ class Builder {
         original_(repaired.original),
         plan_(plan),
         device_(device),
-        page_of_(plan.pages.size()) {}
+        page_of_(plan.pages.size()),
+        in_place_(repaired.problem.tasks.size(), 0) {}
 
   BuiltProgram build() {
     out_.program.labels.assign(window_.labels().begin(), window_.labels().end());
     out_.program.labels.emplace_back("repair copy");
     for (const Kernel& kernel : window_.kernels()) {
-      out_.program.kernels.push_back({kernel, Variant::plain, 0});
       layouts_.push_back(layout_for(device_.target, kernel.signature().uniforms));
+    }
+    for (const std::uint32_t taken : plan_.in_place) {
+      const plan::InPlacePair& pair = problem_.in_place[taken];
+      in_place_[pair.task.index()] |= pair.choice;
     }
     for (const plan::TaskId id : plan_.order) add(id);
     out_.program.uploads = static_cast<std::uint32_t>(window_.uploads().size());
@@ -121,7 +126,7 @@ class Builder {
       command.label = recorded.label;
       command.slot = recorded.slot;
       if (task.kind == plan::TaskKind::dispatch) {
-        dispatch(command, recorded);
+        dispatch(command, recorded, id);
       } else {
         for (const RecordedUse& use : window_.uses_of(recorded)) {
           if (!use.range.empty()) bind_next_use();
@@ -133,35 +138,77 @@ class Builder {
     out_.program.commands.push_back(command);
   }
 
-  void dispatch(plan::Command& command, const RecordedTask& recorded) {
-    const KernelSignature& signature = window_.kernels()[recorded.kernel].signature();
-    command.kernel = recorded.kernel;
-    command.grid = static_cast<std::uint32_t>(out_.grids.size());
-    out_.grids.push_back(recorded.grid);
+  void dispatch(plan::Command& command, const RecordedTask& recorded, plan::TaskId id) {
+    const Kernel& kernel = window_.kernels()[recorded.kernel];
+    const KernelSignature& signature = kernel.signature();
+    const bool promoted = problem_.tasks[id.index()].promoted;
+    const std::uint32_t pairs = in_place_[id.index()];
+    const Variant variant = pairs != 0 ? Variant::in_place
+                            : promoted ? Variant::promoted
+                                       : Variant::plain;
+    command.kernel = program_kernel(recorded.kernel, variant, pairs);
+    if (recorded.indirect) {
+      command.kind = plan::CommandKind::indirect;
+    } else {
+      command.grid = static_cast<std::uint32_t>(out_.grids.size());
+      out_.grids.push_back(recorded.grid);
+    }
     const auto uses = window_.uses_of(recorded);
+    first_elements_.assign(signature.bindings.size(), 0);
     std::uint32_t empty_writes = 0;
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      if (!uses[i].range.empty()) {
-        bind_next_use();
-      } else if (writes(uses[i].access)) {
-        bind_dummy(signature.bindings[i], empty_writes++);
+      const bool argument = i == signature.bindings.size();
+      if (!argument && left_out(signature, pairs, i)) {
+        ++next_use_;
+      } else if (!uses[i].range.empty()) {
+        bind_next_use(promoted && !argument);
+        if (!argument) align_binding(signature.bindings[i], i);
+      } else if (writes(uses[i].access) || promoted) {
+        bind_dummy(signature.bindings[i], true, empty_writes++);
       } else {
-        bind_dummy(signature.bindings[i], 0);
+        bind_dummy(signature.bindings[i], false, 0);
       }
     }
     pack(command, recorded, signature);
   }
 
-  void bind_next_use() {
+  static bool left_out(const KernelSignature& signature, std::uint32_t pairs, std::size_t binding) {
+    for (std::size_t p = 0; p < signature.in_place.size(); ++p) {
+      if ((pairs >> p & 1U) != 0 &&
+          signature.in_place[p].input == signature.bindings[binding].name) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::uint32_t program_kernel(std::uint32_t kernel, Variant variant, std::uint32_t pairs) {
+    const auto [found, is_new] = forms_.try_emplace(std::tuple(kernel, variant, pairs),
+                                                    static_cast<std::uint32_t>(forms_.size()));
+    if (is_new) out_.program.kernels.push_back({window_.kernels()[kernel], variant, pairs});
+    return found->second;
+  }
+
+  void bind_next_use(bool promoted = false) {
     const plan::Use& use = problem_.uses[next_use_++];
     const plan::Place& place = plan_.places[use.version.index()];
     out_.program.bindings.push_back({program_page(place.page), place.offset + use.range.offset,
-                                     use.range.bytes, use.access, 0});
+                                     use.range.bytes, promoted ? Access::read_write : use.access,
+                                     0});
+  }
+
+  // A kernel that is told its first element may be bound from the aligned offset before it on.
+  void align_binding(const BindingSignature& signature, std::size_t index) {
+    plan::ProgramBinding& binding = out_.program.bindings.back();
+    if (device_.unaligned_bindings) return;
+    binding.base = binding.offset % device_.limits.offset_alignment;
+    binding.offset -= binding.base;
+    binding.bytes += binding.base;
+    first_elements_[index] = static_cast<std::uint32_t>(binding.base / bytes_of(signature.element));
   }
 
   // Empty tensors that are written must not meet: each has an aligned place of its own.
-  void bind_dummy(const BindingSignature& binding, std::uint32_t index) {
-    const bool written = writes(binding.access);
+  void bind_dummy(const BindingSignature& binding, bool written, std::uint32_t index) {
     std::optional<plan::PageId>& page = written ? dummy_write_ : dummy_read_;
     const Bytes bytes = align_up(Bytes{binding.least_elements} * bytes_of(binding.element), 4);
     const Bytes stride = align_up(std::max(bytes, Bytes{64}), device_.limits.offset_alignment);
@@ -172,7 +219,8 @@ class Builder {
     }
     plan::ProgramPage& symbolic = out_.program.pages[page->index()];
     symbolic.bytes = std::max(symbolic.bytes, index * stride + bytes);
-    out_.program.bindings.push_back({*page, index * stride, bytes, binding.access, 0});
+    out_.program.bindings.push_back(
+        {*page, index * stride, bytes, written ? Access::read_write : Access::read, 0});
   }
 
   void pack(plan::Command& command, const RecordedTask& recorded,
@@ -183,7 +231,7 @@ class Builder {
     auto value = window_.words_of(recorded).begin();
     for (const UniformField& field : signature.uniforms) {
       if (field.builtin == Builtin::first_element) {
-        scratch_.push_back(first_element(command, signature, field));
+        scratch_.push_back(first_elements_[binding_index(signature, field.binding)]);
       } else {
         scratch_.insert(scratch_.end(), value, value + field.components);
         value += field.components;
@@ -196,15 +244,9 @@ class Builder {
                   out_.uniforms.data() + command.uniform_offset);
   }
 
-  [[nodiscard]] std::uint32_t first_element(const plan::Command& command,
-                                            const KernelSignature& signature,
-                                            const UniformField& field) const {
-    for (std::size_t i = 0; i < signature.bindings.size(); ++i) {
-      if (signature.bindings[i].name != field.binding) continue;
-      const plan::ProgramBinding& b = out_.program.bindings[command.first_binding + i];
-      return static_cast<std::uint32_t>(b.base / bytes_of(signature.bindings[i].element));
-    }
-    return 0;
+  static std::size_t binding_index(const KernelSignature& signature, const std::string& name) {
+    const auto found = std::ranges::find(signature.bindings, name, &BindingSignature::name);
+    return static_cast<std::size_t>(found - signature.bindings.begin());
   }
 
   plan::PageId program_page(plan::PageId planned) {
@@ -231,7 +273,10 @@ class Builder {
   std::optional<plan::PageId> dummy_read_;
   std::optional<plan::PageId> dummy_write_;
   std::vector<UniformLayout> layouts_;
+  std::vector<std::uint32_t> in_place_;  // per task: the pairs taken
+  std::map<std::tuple<std::uint32_t, Variant, std::uint32_t>, std::uint32_t> forms_;
   std::vector<std::uint32_t> scratch_;
+  std::vector<std::uint32_t> first_elements_;
   std::uint32_t next_use_ = 0;
   BuiltProgram out_;
 };

@@ -66,13 +66,6 @@ void check_range(const BindingSignature& binding, const Window::NewUse& use,
                                            " bytes are bound, but the device binds at most ",
                                            limits.max_binding_bytes, "; bind slices of it."));
   }
-  if (use.range.offset % limits.offset_alignment != 0) {
-    throw Unsupported(
-        text(where.sentence(), ": its range begins at byte ", use.range.offset,
-             ", and this device binds at multiples of ", limits.offset_alignment,
-             " only. Binding an unaligned slice (a bounce) is not supported yet; copy "
-             "the slice to a tensor of its own."));
-  }
 }
 
 bool whole(const Window::NewUse& use) { return use.range == Range{0, use.tensor->bytes}; }
@@ -87,7 +80,7 @@ std::string pair_text(const KernelSignature& signature, std::size_t i, std::size
 
 // Two bindings of one tensor: a whole write beside a read is fine, it starts a new version.
 void check_pair(const KernelSignature& signature, std::size_t i, std::size_t j,
-                const std::vector<Window::NewUse>& uses, const runtime::Capabilities& device) {
+                const std::vector<Window::NewUse>& uses) {
   const Window::NewUse& a = uses[i];
   const Window::NewUse& b = uses[j];
   if (a.tensor != b.tensor || (!writes(a.access) && !writes(b.access))) return;
@@ -99,20 +92,13 @@ void check_pair(const KernelSignature& signature, std::size_t i, std::size_t j,
                 " overlap and one of them is written; bind disjoint ranges, or write a tensor of "
                 "its own."));
   }
-  if (writes(a.access) != writes(b.access) && device.exclusion) {
-    throw Unsupported(
-        text(pair_text(signature, i, j, uses),
-             " are read and written in one task. On this runtime that needs a bounce, "
-             "which is not supported yet; copy one slice to a tensor of its own."));
-  }
 }
 
-void check_pairs(const KernelSignature& signature, const std::vector<Window::NewUse>& uses,
-                 const runtime::Capabilities& device) {
+void check_pairs(const KernelSignature& signature, const std::vector<Window::NewUse>& uses) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     if (uses[i].range.empty()) continue;
     for (std::size_t j = i + 1; j < uses.size(); ++j) {
-      if (!uses[j].range.empty()) check_pair(signature, i, j, uses, device);
+      if (!uses[j].range.empty()) check_pair(signature, i, j, uses);
     }
   }
 }
@@ -207,7 +193,7 @@ bool resolve_launch(const Kernel& kernel, Grid grid, std::span<const Binding> bi
     has_written_binding = has_written_binding || writes(binding.access);
     if (writes(binding.access) && !uses.back().range.empty()) writes_nothing = false;
   }
-  check_pairs(signature, uses, device);
+  check_pairs(signature, uses);
   return !grid.empty() && !(has_written_binding && writes_nothing);
 }
 

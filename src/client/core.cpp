@@ -48,10 +48,6 @@ Core::Core(const ConnectOptions& options, std::unique_ptr<runtime::Backend> back
       manager_(std::make_unique<memory::Manager>(
           storage_, host_pages_, manager_options(options, backend_->capabilities()))),
       drops_(std::make_shared<memory::DropQueue>()) {
-  if (options.policy == Policy::read_write) {
-    throw Unsupported(
-        "The policy 'read_write' is not supported yet; use window, per_task or exclusive.");
-  }
   options_.runtime = backend_->capabilities().runtime;
   default_stream_ = std::make_unique<StreamState>(*this);
 }
@@ -120,6 +116,20 @@ void Core::free_tensor(TensorState& tensor) {
 void Core::compile(const Kernel& kernel) {
   if (compiled_.contains(kernel.id())) return;
   backend_->compile(kernel, Variant::plain, 0);
+  const Target target = backend_->capabilities().target;
+  for (std::uint32_t p = 0; p < kernel.signature().in_place.size(); ++p) {
+    if (kernel.code(target, Variant::in_place, 1U << p) != nullptr) {
+      backend_->compile(kernel, Variant::in_place, 1U << p);
+    }
+  }
+  if (kernel.code(target, Variant::promoted) != nullptr) {
+    try {
+      backend_->compile(kernel, Variant::promoted, 0);
+    } catch (const Error& error) {
+      // Uniformity analysis may refuse it: then no task of this kernel is ever promoted.
+      if (error.code() != ErrorCode::kernel) throw;
+    }
+  }
   compiled_.insert(kernel.id());
 }
 

@@ -106,6 +106,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::uint64_t bounces = 0;
     std::uint64_t promotions = 0;
     std::uint64_t renames = 0;
+    std::uint64_t unpromoted = 0;
   };
   struct Waiting {
     std::shared_ptr<ReadState> read;

@@ -17,13 +17,13 @@ using memory::PoolKind;
 class Planned {
  public:
   Planned(const PlacementInput& input, memory::Manager& manager)
-      : input_(input), manager_(manager) {}
+      : input_(input), manager_(manager), device_(input.backend.capabilities()) {}
 
   Placed place() {
     list_pages();
-    WindowProblem made = make_problem(input_.window, facts_, input_.device.limits.offset_alignment);
+    WindowProblem made = make_problem(input_.window, facts_, device_);
     free_overwritten(made);
-    describe_device(made.problem);
+    choose_goal(made.problem);
     Placement out;
     out.renames = made.renames;
     out.repaired = plan::repair(std::move(made.problem), repair_options());
@@ -82,17 +82,11 @@ class Planned {
     }
   }
 
-  void describe_device(plan::Problem& problem) const {
-    const runtime::Capabilities& device = input_.device;
-    problem.device.exclusion = device.exclusion;
-    problem.device.max_page_bytes = device.limits.max_page_bytes;
-    problem.device.page_granularity = device.page_granularity;
-    problem.device.binding_alignment = device.limits.offset_alignment;
-    problem.device.growth = device.growth;
+  void choose_goal(plan::Problem& problem) const {
     MemoryMode mode = input_.options.mode;
     if (mode == MemoryMode::automatic) {
-      mode = device.overlap == runtime::Overlap::none ? MemoryMode::least_memory
-                                                      : MemoryMode::most_overlap;
+      mode = device_.overlap == runtime::Overlap::none ? MemoryMode::least_memory
+                                                       : MemoryMode::most_overlap;
     }
     if (mode == MemoryMode::most_overlap) {
       problem.goal.mode = plan::Mode::most_overlap;
@@ -106,7 +100,8 @@ class Planned {
 
   [[nodiscard]] plan::RepairOptions repair_options() const {
     plan::RepairOptions options;
-    options.bounce = false;  // later
+    options.bounce_pool = kTransientPool;
+    options.promotable = promotable_tasks(input_);
     if (input_.options.repairs == Repairs::forbidden) options.max_copy_bytes = 0;
     return options;
   }
@@ -218,7 +213,7 @@ class Planned {
       if (!out.slots[i].valid())
         out.slots[i] = manager_.add(problem.versions[last[i].index()].bytes);
       manager_.set_place(out.slots[i], out.pages[place.page.index()], place.offset,
-                         input_.device.limits.offset_alignment);
+                         device_.limits.offset_alignment);
     }
   }
 
@@ -237,6 +232,7 @@ class Planned {
 
   const PlacementInput& input_;
   memory::Manager& manager_;
+  const runtime::Capabilities& device_;
   std::vector<TensorFacts> facts_;
   std::vector<plan::Page> pages_;
   std::vector<memory::PageId> ids_;
@@ -244,6 +240,18 @@ class Planned {
 };
 
 }  // namespace
+
+std::vector<std::uint8_t> promotable_tasks(const PlacementInput& input) {
+  std::vector<std::uint8_t> promotable;
+  for (const RecordedTask& task : input.window.tasks()) {
+    promotable.push_back(
+        task.kind == plan::TaskKind::dispatch &&
+                input.backend.compiled(input.window.kernels()[task.kernel], Variant::promoted, 0)
+            ? 1
+            : 0);
+  }
+  return promotable;
+}
 
 Placed place_planned(const PlacementInput& input, memory::Manager& manager) {
   return Planned(input, manager).place();

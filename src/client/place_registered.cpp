@@ -6,6 +6,7 @@
 // relocation).
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/text.hpp"
 #include "berth/error.hpp"
@@ -22,16 +23,18 @@ class Registered {
   Registered(const PlacementInput& input, memory::Manager& manager)
       : input_(input),
         manager_(manager),
+        device_(input.backend.capabilities()),
         pool_(input.options.policy == Policy::exclusive ? PoolKind::exclusive : PoolKind::sliced) {}
 
   Placed place() {
     find_old_places();
-    made_ = make_problem(input_.window, facts_, input_.device.limits.offset_alignment);
+    made_ = make_problem(input_.window, facts_, device_);
     out_.renames = made_.renames;
     leave_overwritten();
     list_pages();
+    solve_within_tasks();
     begin_answer();
-    for (std::uint32_t t = 0; t < made_.problem.tasks.size(); ++t) {
+    for (std::uint32_t t = 0; t < base_.problem.tasks.size(); ++t) {
       if (auto failure = add_task(plan::TaskId(t))) return *failure;
     }
     finish();
@@ -83,54 +86,106 @@ class Registered {
     return index;
   }
 
-  // Under these policies long-lived tensors and transients share a pool.
-  void begin_answer() {
+  // Ranges of one tensor in one task, and ranges that cannot be bound where they begin, are bounced
+  // as under any policy. Clashes between places are solved below, task by task.
+  void solve_within_tasks() {
+    // Under these policies long-lived tensors and transients share a pool.
+    std::vector<std::optional<plan::Place>> fixed;
     for (plan::Version& version : made_.problem.versions) {
       version.pool = kTransientPool;
-      if (version.fixed) version.fixed->page = index_of_.at(version.fixed->page.value);
+      fixed.push_back(std::exchange(version.fixed, std::nullopt));
     }
-    problem().versions = made_.problem.versions;
-    problem().pages = made_.problem.pages;
-    problem().device.exclusion = input_.device.exclusion;
-    problem().device.max_page_bytes = input_.device.limits.max_page_bytes;
+    plan::RepairOptions options;
+    options.relocate = false;
+    options.bounce_pool = kTransientPool;
+    if (input_.options.repairs == Repairs::forbidden) options.max_copy_bytes = 0;
+    base_ = plan::repair(std::move(made_.problem), options);
+    for (std::size_t v = 0; v < fixed.size(); ++v) {
+      if (fixed[v]) fixed[v]->page = index_of_.at(fixed[v]->page.value);
+      base_.problem.versions[v].fixed = fixed[v];
+    }
+    if (input_.options.policy == Policy::read_write) promote_tasks();
+  }
+
+  // The baseline: all bindings read_write, where that variant is compiled and no two ranges meet.
+  void promote_tasks() {
+    const std::vector<std::uint8_t> promotable = promotable_tasks(input_);
+    for (std::uint32_t t = 0; t < base_.problem.tasks.size(); ++t) {
+      const plan::TaskId original = base_.original[t];
+      const bool dispatch = base_.problem.tasks[t].kind == plan::TaskKind::dispatch;
+      if (!dispatch || !original.valid()) continue;
+      if (promotable[original.index()] != 0 && ranges_apart(t)) {
+        base_.problem.tasks[t].promoted = true;
+      } else {
+        ++out_.unpromoted;
+      }
+    }
+  }
+  [[nodiscard]] bool ranges_apart(std::uint32_t task) const {
+    const Bytes alignment = device_.limits.offset_alignment;
+    const auto uses = uses_of(task);
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      for (std::size_t j = i + 1; j < uses.size(); ++j) {
+        if (uses[i].version != uses[j].version) continue;
+        const Range a{
+            align_down(uses[i].range.offset, alignment),
+            align_up(uses[i].range.end(), alignment) - align_down(uses[i].range.offset, alignment)};
+        if (a.overlaps(uses[j].range) || uses[i].argument || uses[j].argument) return false;
+      }
+    }
+    return true;
+  }
+
+  void begin_answer() {
+    problem() = base_.problem;
     problem().device.page_granularity = 1;
-    problem().device.binding_alignment = input_.device.limits.offset_alignment;
-    now_.resize(made_.problem.versions.size());
-    slots_.resize(made_.problem.versions.size());
-    last_task_.resize(made_.problem.versions.size(), 0);
+    problem().in_place.clear();
+    problem().tasks.clear();
+    problem().uses.clear();
+    out_.plan.places.resize(problem().versions.size());
+    for (std::size_t v = 0; v < problem().versions.size(); ++v) {
+      if (problem().versions[v].fixed) out_.plan.places[v] = *problem().versions[v].fixed;
+    }
+    now_.resize(base_.problem.versions.size());
+    slots_.resize(base_.problem.versions.size());
+    last_task_.resize(base_.problem.versions.size(), 0);
     for (std::uint32_t v = 0; v < now_.size(); ++v) {
       now_[v] = plan::VersionId(v);
-      if (made_.problem.versions[v].fixed) slots_[v] = slot_of(made_.tensor_of[v]);
+      if (base_.problem.versions[v].fixed)
+        slots_[v] = slot_of(base_.problem.versions[v].tensor.index());
     }
-    for (std::uint32_t t = 0; t < made_.problem.tasks.size(); ++t) {
+    for (std::uint32_t t = 0; t < base_.problem.tasks.size(); ++t) {
       for (const plan::Use& use : uses_of(t)) last_task_[use.version.index()] = t;
     }
   }
 
   [[nodiscard]] std::span<const plan::Use> uses_of(std::uint32_t task) const {
-    const plan::Task& t = made_.problem.tasks[task];
-    return std::span(made_.problem.uses).subspan(t.first_use, t.use_count);
+    const plan::Task& t = base_.problem.tasks[task];
+    return std::span(base_.problem.uses).subspan(t.first_use, t.use_count);
   }
-  /// `version` is one of the recorded problem; its place is that of what stands for it now.
+  /// `version` is one of `base_`; its place is that of what stands for it now.
   [[nodiscard]] const std::optional<memory::Slice>& slice_of(plan::VersionId version) const {
     static const std::optional<memory::Slice> kNone;
     const memory::TensorSlot slot = slots_[version.index()];
     return slot.valid() ? manager_.place_of(slot) : kNone;
   }
   [[nodiscard]] bool is_written(std::uint32_t task, plan::VersionId version) const {
-    return std::ranges::any_of(uses_of(task), [version](const plan::Use& use) {
-      return use.version == version && writes(use.access);
+    const bool promoted = base_.problem.tasks[task].promoted;
+    return std::ranges::any_of(uses_of(task), [&](const plan::Use& use) {
+      return use.version == version && (writes(use.access) || (promoted && !use.argument));
     });
   }
 
   /// Pages of the versions that this task uses with another visibility than `version`.
   [[nodiscard]] std::vector<memory::PageId> excluded_for(std::uint32_t task,
-                                                         plan::VersionId version) const {
+                                                         plan::VersionId version,
+                                                         plan::VersionId but = {}) const {
     std::vector<memory::PageId> excluded;
-    if (!input_.device.exclusion) return excluded;
+    if (!device_.exclusion) return excluded;
     const bool written = is_written(task, version);
     for (const plan::Use& use : uses_of(task)) {
-      if (use.version == version || is_written(task, use.version) == written) continue;
+      if (use.version == version || use.version == but) continue;
+      if (is_written(task, use.version) == written) continue;
       if (const auto& slice = slice_of(use.version)) excluded.push_back(slice->page);
     }
     return excluded;
@@ -138,9 +193,10 @@ class Registered {
 
   std::optional<memory::StorageFailure> add_task(plan::TaskId id) {
     const std::uint32_t t = id.value;
+    take_over(id);
     for (const plan::Use& use : uses_of(t)) {
       const auto& slice = slice_of(use.version);
-      if (slice || made_.problem.versions[use.version.index()].bytes == 0) continue;
+      if (slice || base_.problem.versions[use.version.index()].bytes == 0) continue;
       if (auto failure = map(use.version, excluded_for(t, use.version))) return failure;
     }
     for (const plan::Use& use : uses_of(t)) {
@@ -149,16 +205,46 @@ class Registered {
         if (auto failure = relocate(t, other_is_smaller ? *other : use.version)) return failure;
       }
     }
-    plan::Task task = made_.problem.tasks[t];
+    plan::Task task = base_.problem.tasks[t];
     const auto uses = uses_of(t);
     task.first_use = static_cast<std::uint32_t>(problem().uses.size());
     for (plan::Use use : uses) {
       use.version = now_[use.version.index()];
       problem().uses.push_back(use);
     }
-    push(task, id);
+    push(task, base_.original[t]);
     release_dead(t);
     return std::nullopt;
+  }
+
+  // An output takes over the memory of an input that dies here, if the kernel has code for it and
+  // nothing else of the task stands on that page with another visibility.
+  void take_over(plan::TaskId id) {
+    const std::uint32_t t = id.value;
+    if (base_.problem.tasks[t].promoted) return;
+    for (const plan::InPlacePair& pair : base_.problem.in_place) {
+      if (pair.task != id || !dies_in(t, pair.input) || slice_of(pair.output)) continue;
+      const plan::Version& in = base_.problem.versions[pair.input.index()];
+      const plan::Version& out = base_.problem.versions[pair.output.index()];
+      if (in.bytes != out.bytes || !slice_of(pair.input)) continue;
+      const auto excluded = excluded_for(t, pair.output, pair.input);
+      if (std::ranges::find(excluded, slice_of(pair.input)->page) != excluded.end()) continue;
+      slots_[pair.output.index()] = std::exchange(slots_[pair.input.index()], {});
+      out_.plan.places.resize(problem().versions.size());
+      out_.plan.places[now_[pair.output.index()].index()] =
+          out_.plan.places[now_[pair.input.index()].index()];
+      out_.plan.in_place.push_back(static_cast<std::uint32_t>(problem().in_place.size()));
+      problem().in_place.push_back(
+          {plan::TaskId(static_cast<std::uint32_t>(problem().tasks.size())),
+           now_[pair.input.index()], now_[pair.output.index()], pair.choice});
+      return;
+    }
+  }
+  [[nodiscard]] bool dies_in(std::uint32_t task, plan::VersionId version) const {
+    const auto uses = uses_of(task);
+    return last_task_[version.index()] == task &&
+           !base_.problem.versions[version.index()].outlives &&
+           std::ranges::count(uses, version, &plan::Use::version) == 1;
   }
 
   void push(const plan::Task& task, plan::TaskId original) {
@@ -170,7 +256,7 @@ class Registered {
   std::optional<memory::StorageFailure> map(plan::VersionId version,
                                             const std::vector<memory::PageId>& excluded) {
     memory::TensorSlot& slot = slots_[version.index()];
-    if (!slot.valid()) slot = manager_.add(made_.problem.versions[version.index()].bytes);
+    if (!slot.valid()) slot = manager_.add(base_.problem.versions[version.index()].bytes);
     const memory::Reserved reserved = manager_.map(slot, excluded);
     if (!reserved.ok()) return reserved.failure;
     if (reserved.made.valid()) {
@@ -186,7 +272,7 @@ class Registered {
   /// A version on the same page that this task uses with another visibility.
   [[nodiscard]] std::optional<plan::VersionId> clash_of(std::uint32_t task,
                                                         plan::VersionId version) const {
-    if (!input_.device.exclusion || !slice_of(version)) return std::nullopt;
+    if (!device_.exclusion || !slice_of(version)) return std::nullopt;
     const bool written = is_written(task, version);
     for (const plan::Use& use : uses_of(task)) {
       const auto& slice = slice_of(use.version);
@@ -242,7 +328,7 @@ class Registered {
     for (const plan::Use& use : uses_of(task)) {
       const std::size_t v = use.version.index();
       memory::TensorSlot& slot = slots_[v];
-      if (last_task_[v] != task || made_.problem.versions[v].outlives || !slot.valid()) continue;
+      if (last_task_[v] != task || base_.problem.versions[v].outlives || !slot.valid()) continue;
       manager_.unmap(slot);
       out_.dead.push_back(slot);
       slot = {};
@@ -251,9 +337,6 @@ class Registered {
 
   void finish() {
     out_.plan.places.resize(problem().versions.size());
-    for (std::size_t v = 0; v < problem().versions.size(); ++v) {
-      if (problem().versions[v].fixed) out_.plan.places[v] = *problem().versions[v].fixed;
-    }
     plan::assess(problem(), out_.plan);
     const std::size_t tensors = input_.window.tensors().size();
     out_.slots.assign(tensors, {});
@@ -265,12 +348,14 @@ class Registered {
 
   const PlacementInput& input_;
   memory::Manager& manager_;
+  const runtime::Capabilities& device_;
   PoolKind pool_;
   std::vector<TensorFacts> facts_;
   WindowProblem made_;
+  plan::Repaired base_;  // what is mapped task by task; `out_` adds the relocations
   Placement out_;
   std::unordered_map<std::uint32_t, plan::PageId> index_of_;
-  // Per version of the recorded problem:
+  // Per version of `base_`:
   std::vector<plan::VersionId> now_;       // what stands for it now
   std::vector<memory::TensorSlot> slots_;  // where that lies
   std::vector<std::uint32_t> last_task_;

@@ -31,15 +31,19 @@ struct Placement {
   std::vector<memory::TensorSlot> dead;
   Bytes bytes_made = 0;  ///< of pages made for it
   std::uint32_t renames = 0;
+  std::uint32_t unpromoted = 0;  ///< policy read_write: dispatches placed as under per_task
 };
 
 /// What a placer needs to know.
 struct PlacementInput {
   const Window& window;
   const std::vector<TensorFacts>& facts;  ///< without places; those are looked up
-  const runtime::Capabilities& device;
+  const runtime::Backend& backend;        ///< asked what it can do and what is compiled
   const ConnectOptions& options;
 };
+
+/// Per task of the window: nonzero if it is a dispatch whose promoted variant is compiled.
+[[nodiscard]] std::vector<std::uint8_t> promotable_tasks(const PlacementInput& input);
 
 /// A placement, or why pages could not be made.
 using Placed = std::variant<Placement, memory::StorageFailure>;

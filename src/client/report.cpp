@@ -38,6 +38,7 @@ Report Core::report() const {
   report.bounces = totals_.bounces;
   report.promotions = totals_.promotions;
   report.renames = totals_.renames;
+  report.unpromoted = totals_.unpromoted;
   report.last_window = last_window_;
   for (const TensorState* tensor : by_slot_) {
     if (tensor == nullptr || tensor->last_window >= last_window_serial_) continue;

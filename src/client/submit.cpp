@@ -95,7 +95,7 @@ std::optional<memory::StorageFailure> Core::try_submit(const Window& window, Rea
 }
 
 Placed Core::place(const Window& window, const std::vector<TensorFacts>& facts) {
-  const PlacementInput input{window, facts, backend_->capabilities(), options_};
+  const PlacementInput input{window, facts, *backend_, options_};
   return options_.policy == Policy::window ? place_planned(input, *manager_)
                                            : place_registered(input, *manager_);
 }
@@ -165,6 +165,7 @@ void Core::count(const Window& window, const Placement& placement, std::uint32_t
   ++totals_.windows;
   totals_.tasks += window.tasks().size();
   totals_.renames += placement.renames;
+  totals_.unpromoted += placement.unpromoted;
   for (const plan::Repair& repair : placement.repaired.repairs) {
     switch (repair.kind) {
       case plan::RepairKind::rename:

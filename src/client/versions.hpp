@@ -10,6 +10,7 @@
 
 #include "berth/plan/problem.hpp"
 #include "client/window.hpp"
+#include "runtime/backend.hpp"
 
 namespace berth::client {
 
@@ -38,9 +39,11 @@ struct WindowProblem {
   std::uint32_t renames = 0;
 };
 
-/// Builds it. `facts[i]` speaks of `window.tensors()[i]`. Problem::pages, device and goal are left
-/// to the caller. Uses of no bytes are left out. Units: alignment in bytes, of every version.
+/// Builds it. `facts[i]` speaks of `window.tensors()[i]`. Problem::pages and goal are left to the
+/// caller. Uses of no bytes are left out; those that stay keep their order. In-place pairs are
+/// listed where the kernel has code for them: that the input dies there is the planner's to see.
 [[nodiscard]] WindowProblem make_problem(const Window& window,
-                                         const std::vector<TensorFacts>& facts, Bytes alignment);
+                                         const std::vector<TensorFacts>& facts,
+                                         const runtime::Capabilities& device);
 
 }  // namespace berth::client

@@ -16,6 +16,7 @@ void Window::add_dispatch(const Kernel& kernel, Grid grid, std::span<const NewUs
   task.word_count = static_cast<std::uint32_t>(words.size());
   task.label = index_of(label.empty() ? kernel.name() : label);
   task.estimated_ns = estimated_ns;
+  task.indirect = uses.size() > kernel.signature().bindings.size();
   words_.insert(words_.end(), words.begin(), words.end());
   add_uses(task, uses);
 }

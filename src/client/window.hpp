@@ -38,6 +38,7 @@ struct RecordedTask {
   std::uint32_t word_count = 0;
   std::uint32_t slot = 0;   ///< index of its upload or readback
   std::uint32_t label = 0;  ///< index into Window::labels()
+  bool indirect = false;    ///< a dispatch whose last use holds the workgroup counts
   double estimated_ns = 0;
 };
 
@@ -57,6 +58,7 @@ class Window {
     Range range;
   };
 
+  /// `uses` are in the signature's order; one more holds the workgroup counts instead of `grid`.
   void add_dispatch(const Kernel& kernel, Grid grid, std::span<const NewUse> uses,
                     std::span<const std::uint32_t> words, const std::string& label,
                     double estimated_ns);
