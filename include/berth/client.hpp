@@ -3,8 +3,7 @@
 // The client: makes tensors, records tasks, reads results. Recording asks nobody; memory is decided
 // when a window closes (read, sync, flush, step_end). Contract: see ARCHITECTURE.md.
 //
-// Threads: one thread at a time per client in this version (another one gets Unsupported); handles
-// may be dropped anywhere.
+// Threads: any thread may use a client. Each thread has a default stream of its own.
 #pragma once
 
 #include <initializer_list>
@@ -53,6 +52,14 @@ class Stream {
   void launch(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
               const Uniforms& uniforms = {}, const LaunchOptions& options = {});
 
+  /// Records a kernel whose workgroup counts are three u32 in a tensor (a slice of 12 bytes), which
+  /// an earlier task of the same window may write. Counts of 0 run nothing; counts above the
+  /// device's limit run nothing. Errors: as launch(), and Error(invalid_argument) if the launch
+  /// writes the counts itself.
+  void launch_indirect(const Kernel& kernel, const Binding& counts,
+                       std::initializer_list<Binding> bindings, const Uniforms& uniforms = {},
+                       const LaunchOptions& options = {});
+
   /// Overwrites the range with host data, in program order. The data is copied at the call.
   /// Errors: Error(invalid_argument) if the sizes differ or are no multiple of 4.
   void upload(const Binding& target, std::span<const std::byte> data);
@@ -85,6 +92,9 @@ class Stream {
   void sync();
   /// Marks the border of a step: closes the window.
   void step_end();
+  /// True if the open window's memory, with all that is reserved now, stays within `budget` bytes.
+  /// Plans the window; makes nothing.
+  [[nodiscard]] bool would_fit(Bytes budget) const;
   /// Drops the recorded tasks; tensors they would have written are failed.
   void discard();
 
@@ -122,6 +132,8 @@ class Client {
   }
 
   [[nodiscard]] Stream stream() const;  ///< the default stream of this thread
+  /// A stream of its own. Using a tensor with unsubmitted tasks on another stream closes that
+  /// stream's window first.
   [[nodiscard]] Stream make_stream();
 
   // The verbs of the default stream; see Stream.
@@ -134,6 +146,9 @@ class Client {
   void upload(const Binding& target, std::span<const T> data) {
     stream().upload(target, std::as_bytes(data));
   }
+  void launch_indirect(const Kernel& kernel, const Binding& counts,
+                       std::initializer_list<Binding> bindings, const Uniforms& uniforms = {},
+                       const LaunchOptions& options = {});
   void fill(const Binding& target, std::uint32_t value);
   void copy(const Binding& source, const Binding& target);
   template <class T>
@@ -148,6 +163,7 @@ class Client {
   void sync();
   void step_end();
   void discard();
+  [[nodiscard]] bool would_fit(Bytes budget) const;
 
   /// Compiles kernels now instead of at their first launch. Errors: Error(kernel), each named.
   void prepare(std::span<const Kernel> kernels);
@@ -155,6 +171,9 @@ class Client {
   void poll();
   /// What memory is held and what the last window cost.
   [[nodiscard]] Report report() const;
+  /// The last window's plan as text: pages, then each task with its places and repairs. Empty
+  /// unless connected with Explain::plans.
+  [[nodiscard]] std::string last_plan() const;
   /// Gives idle pages back until at most `keep` idle bytes are left. Returns: bytes given back.
   Bytes trim(Bytes keep = 0);
   /// The options in force.
@@ -170,6 +189,11 @@ class Client {
                                     std::source_location where);
   std::shared_ptr<client::Core> core_;
 };
+
+/// A tensor larger than one binding, as slices that fit: of at most `most` bytes, each beginning at
+/// a multiple of `alignment` and of the element. Errors: Error(invalid_argument) if `most` is
+/// smaller than `alignment` or no multiple of 4.
+[[nodiscard]] std::vector<Slice> segments(const Handle& tensor, Bytes most, Bytes alignment = 256);
 
 /// Connects to a device.
 /// Errors: Error(unavailable) if the runtime, its library or an adapter is not there, saying why

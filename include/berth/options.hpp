@@ -37,6 +37,10 @@ enum class Check : std::uint8_t {
   never,
 };
 enum class Repairs : std::uint8_t { allowed, forbidden };
+enum class Explain : std::uint8_t {
+  nothing,
+  plans,  ///< the text of each window's plan is kept for Client::last_plan()
+};
 enum class Batch : std::uint8_t { automatic, never, always };
 
 /// Limits a device is lowered to; 0 = the device's own. Raising one above the device's has no
@@ -65,6 +69,18 @@ struct WebGpuOptions {
   std::string backend{};       ///< "vulkan", "null", …; empty = the library's choice
 };
 
+/// A CUDA device, or a context and a stream of the caller's.
+struct CudaOptions {
+  /// CUcontext to work in; null = the primary context of `device`, the one of cudart and PyTorch.
+  void* context = nullptr;
+  /// CUstream of that context: berth's work runs there in program order with the caller's. Null =
+  /// a stream of berth's own.
+  void* stream = nullptr;
+  std::string driver_library{};  ///< libcuda; empty = $BERTH_CUDA_DRIVER, then the loader's search
+  std::string nvrtc_library{};   ///< libnvrtc; empty = $BERTH_NVRTC, then the loader's search
+  int device = 0;                ///< number of the device; not used with a context
+};
+
 struct ConnectOptions {
   /// "wgpu", "reference", "reference-strict", "cuda"; empty = the best one here.
   std::string runtime{};
@@ -76,9 +92,11 @@ struct ConnectOptions {
   std::uint32_t cpu_threads = 0;     ///< reference runtime; 0 = one per core
   LimitOptions limits{};
   WebGpuOptions webgpu{};
+  CudaOptions cuda{};
   Check check = Check::always;
   Repairs repairs = Repairs::allowed;
   Batch batch = Batch::automatic;
+  Explain explain = Explain::nothing;
   Threads threads = Threads::allowed;
   Events events = Events::pumped;
 };

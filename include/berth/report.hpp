@@ -14,7 +14,7 @@ namespace berth {
 
 /// One pool of pages. live + idle + padding == reserved, exactly.
 struct PoolReport {
-  std::string name{};    ///< "persistent", "transient", "exclusive", "staging", "uniform", …
+  std::string name{};  ///< "persistent", "transient", "exclusive", "staging", "uniform", …
   Bytes reserved = 0;  ///< bytes of its device buffers
   Bytes live = 0;      ///< bytes that tensors (or staged data) asked for
   Bytes idle = 0;      ///< free for use

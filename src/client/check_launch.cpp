@@ -103,6 +103,28 @@ void check_pairs(const KernelSignature& signature, const std::vector<Window::New
   }
 }
 
+// The counts of an indirect launch are read by the device: 12 bytes, which the launch itself may
+// not write.
+void add_counts(const Binding& counts, std::uint64_t client_id, const KernelSignature& signature,
+                std::vector<Window::NewUse>& uses) {
+  const std::string verb = text("indirect launch of kernel '", signature.name, "', counts");
+  const Where where{verb, nullptr, nullptr};
+  Window::NewUse use = resolve(counts, Access::read, client_id, where);
+  if (use.range.bytes != 12) {
+    misuse(text(verb, ": ", use.range.bytes,
+                " bytes were given, but three counts of 4 bytes are needed; pass a slice of 12."));
+  }
+  check_contents(use, where);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].tensor == use.tensor && writes(uses[i].access) && !whole(uses[i]) &&
+        uses[i].range.overlaps(use.range)) {
+      misuse(text(verb, ": the launch writes them itself through binding '",
+                  signature.bindings[i].name, "'; write another tensor."));
+    }
+  }
+  uses.push_back(use);
+}
+
 void check_features(const KernelSignature& signature, const runtime::Capabilities& device) {
   for (const std::string& feature : signature.requires_features) {
     if (std::ranges::find(device.features, feature) == device.features.end()) {
@@ -171,7 +193,7 @@ void check_contents(const Window::NewUse& use, const Where& where) {
 }
 
 bool resolve_launch(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
-                    const Uniforms& uniforms, std::uint64_t client_id,
+                    const Binding* counts, const Uniforms& uniforms, std::uint64_t client_id,
                     const runtime::Capabilities& device, std::vector<Window::NewUse>& uses) {
   const KernelSignature& signature = kernel.signature();
   if (bindings.size() != signature.bindings.size()) {
@@ -194,6 +216,7 @@ bool resolve_launch(const Kernel& kernel, Grid grid, std::span<const Binding> bi
     if (writes(binding.access) && !uses.back().range.empty()) writes_nothing = false;
   }
   check_pairs(signature, uses);
+  if (counts != nullptr) add_counts(*counts, client_id, signature, uses);
   return !grid.empty() && !(has_written_binding && writes_nothing);
 }
 

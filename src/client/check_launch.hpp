@@ -35,12 +35,13 @@ struct Where {
 /// Errors: Error(no_contents), Error(failed) if `use` reads what is not there.
 void check_contents(const Window::NewUse& use, const Where& where);
 
-/// Checks a launch and resolves its bindings into `uses` (in the signature's order).
-/// Returns: false if the launch has nothing to do and is to be skipped.
-/// Errors: as Stream::launch says.
+/// Checks a launch and resolves its bindings into `uses` (in the signature's order, and the
+/// workgroup counts of an indirect one, unless nullptr, after them). Returns: false if the launch
+/// has nothing to do and is to be skipped. Errors: as Stream::launch says.
 [[nodiscard]] bool resolve_launch(const Kernel& kernel, Grid grid,
-                                  std::span<const Binding> bindings, const Uniforms& uniforms,
-                                  std::uint64_t client_id, const runtime::Capabilities& device,
+                                  std::span<const Binding> bindings, const Binding* counts,
+                                  const Uniforms& uniforms, std::uint64_t client_id,
+                                  const runtime::Capabilities& device,
                                   std::vector<Window::NewUse>& uses);
 
 }  // namespace berth::client

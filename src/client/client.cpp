@@ -3,6 +3,7 @@
 // The public verbs: thin, they hand over to the stream or the core.
 #include "berth/client.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/text.hpp"
@@ -41,6 +42,11 @@ void Stream::launch(const Kernel& kernel, Grid grid, std::span<const Binding> bi
                     const Uniforms& uniforms, const LaunchOptions& options) {
   state_->launch(kernel, grid, bindings, uniforms, options);
 }
+void Stream::launch_indirect(const Kernel& kernel, const Binding& counts,
+                             std::initializer_list<Binding> bindings, const Uniforms& uniforms,
+                             const LaunchOptions& options) {
+  state_->launch_indirect(kernel, counts, {bindings.begin(), bindings.size()}, uniforms, options);
+}
 void Stream::upload(const Binding& target, std::span<const std::byte> data) {
   state_->upload(target, data);
 }
@@ -50,11 +56,8 @@ std::shared_ptr<client::ReadState> Stream::read_bytes(std::span<const Binding> s
   return state_->read(sources);
 }
 void Stream::flush() { state_->flush(); }
-void Stream::sync() {
-  state_->flush();
-  state_->core().wait_idle();
-  state_->core().run_callbacks();
-}
+void Stream::sync() { state_->sync(); }
+bool Stream::would_fit(Bytes budget) const { return state_->would_fit(budget); }
 void Stream::step_end() { state_->flush(); }
 void Stream::discard() { state_->discard(); }
 
@@ -82,7 +85,9 @@ Stream Client::stream() const {
 }
 
 Stream Client::make_stream() {
-  throw Unsupported("A second stream is not supported yet; use the default stream.");
+  return Stream(std::shared_ptr<client::StreamState>(
+      &core_->take_stream(),
+      [core = core_](client::StreamState* stream) { core->give_stream(*stream); }));
 }
 
 void Client::launch(const Kernel& kernel, Grid grid, std::initializer_list<Binding> bindings,
@@ -93,6 +98,12 @@ void Client::launch(const Kernel& kernel, Grid grid, std::initializer_list<Bindi
 void Client::launch(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
                     const Uniforms& uniforms, const LaunchOptions& options) {
   core_->default_stream().launch(kernel, grid, bindings, uniforms, options);
+}
+void Client::launch_indirect(const Kernel& kernel, const Binding& counts,
+                             std::initializer_list<Binding> bindings, const Uniforms& uniforms,
+                             const LaunchOptions& options) {
+  core_->default_stream().launch_indirect(kernel, counts, {bindings.begin(), bindings.size()},
+                                          uniforms, options);
 }
 void Client::fill(const Binding& target, std::uint32_t value) {
   core_->default_stream().fill(target, value);
@@ -106,6 +117,7 @@ void Client::step_end() { stream().step_end(); }
 void Client::discard() { stream().discard(); }
 
 void Client::prepare(std::span<const Kernel> kernels) {
+  const auto lock = core_->lock();
   for (const Kernel& kernel : kernels) core_->compile(kernel);
 }
 void Client::poll() {
@@ -113,11 +125,28 @@ void Client::poll() {
   (void)core_->backend().poll();
   core_->run_callbacks();
 }
+bool Client::would_fit(Bytes budget) const { return stream().would_fit(budget); }
 Report Client::report() const { return core_->report(); }
+std::string Client::last_plan() const { return core_->last_plan(); }
 Bytes Client::trim(Bytes keep) { return core_->trim(keep); }
 const ConnectOptions& Client::options() const { return core_->options(); }
 std::vector<std::pair<std::string, std::string>> Client::device_facts() const {
   return core_->device().facts;
+}
+
+std::vector<Slice> segments(const Handle& tensor, Bytes most, Bytes alignment) {
+  if (alignment == 0 || alignment % 4 != 0 || most < alignment || most % 4 != 0) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        text("segments() was asked for slices of at most ", most, " bytes at multiples of ",
+             alignment, "; both must be multiples of 4 and the first not the smaller one."));
+  }
+  std::vector<Slice> slices;
+  const Bytes step = align_down(most, alignment);
+  for (Bytes offset = 0; offset < tensor.bytes(); offset += step) {
+    slices.push_back(tensor.slice(offset, std::min(step, tensor.bytes() - offset)));
+  }
+  return slices;
 }
 
 // Connecting --------------------------------------------------------------------------------------

@@ -49,13 +49,12 @@ Core::Core(const ConnectOptions& options, std::unique_ptr<runtime::Backend> back
           storage_, host_pages_, manager_options(options, backend_->capabilities()))),
       drops_(std::make_shared<memory::DropQueue>()) {
   options_.runtime = backend_->capabilities().runtime;
-  default_stream_ = std::make_unique<StreamState>(*this);
 }
 
 Core::~Core() {
-  default_stream_->abandon();
+  for (const auto& stream : streams_) stream->abandon();
   try {
-    wait_idle();
+    if (!in_flight_.empty()) backend_->wait(in_flight_.back());
   } catch (...) {  // NOLINT(bugprone-empty-catch): a lost device has nothing left to wait for
   }
   drain_drops();
@@ -68,17 +67,6 @@ Core::~Core() {
   };
   destroy(drops_->close());
   for (TensorState* tensor : waiting_drops_) delete tensor;  // NOLINT: their last owner
-}
-
-void Core::check_thread() {
-  const std::thread::id here = std::this_thread::get_id();
-  if (thread_ == std::thread::id{}) thread_ = here;
-  if (thread_ != here) {
-    throw Unsupported(
-        "This client is used from a second thread, which is not supported yet; record, read and "
-        "sync "
-        "on the thread that used it first. Handles may be dropped on any thread.");
-  }
 }
 
 void Core::check_device() const {
@@ -133,11 +121,27 @@ void Core::compile(const Kernel& kernel) {
   compiled_.insert(kernel.id());
 }
 
-void Core::wait_idle() {
+void Core::wait_idle(Lock& lock) {
   if (in_flight_.empty()) return;
-  backend_->wait(in_flight_.back());
-  in_flight_.clear();
+  const runtime::Ticket last = in_flight_.back();
+  lock.unlock();
+  backend_->wait(last);
+  lock.lock();
+  std::erase_if(in_flight_, [last](runtime::Ticket ticket) { return ticket <= last; });
   manager_->pump();
+}
+
+void Core::wait_for_turn(Lock& lock) {
+  const std::size_t most = std::max<std::size_t>(options_.max_in_flight, 1);
+  const runtime::Ticket done = backend_->poll();
+  std::erase_if(in_flight_, [done](runtime::Ticket ticket) { return ticket <= done; });
+  while (in_flight_.size() >= most) {
+    const runtime::Ticket oldest = in_flight_[in_flight_.size() - most];
+    lock.unlock();
+    backend_->wait(oldest);
+    lock.lock();
+    std::erase_if(in_flight_, [oldest](runtime::Ticket ticket) { return ticket <= oldest; });
+  }
 }
 
 memory::Slice Core::stage(std::span<const std::byte> data) {
@@ -155,13 +159,27 @@ memory::Slice Core::stage(std::span<const std::byte> data) {
       data.size(), staged.failure->limit, {});
 }
 
-void Core::wait_for_staging() {
-  if (!manager_->uploads().wait_for_room()) manager_->pump();
+void Core::wait_for_staging(Lock& lock) {
+  if (in_flight_.empty()) {
+    static_cast<void>(manager_->uploads().wait_for_room());
+    return;
+  }
+  const runtime::Ticket oldest = in_flight_.front();
+  lock.unlock();
+  backend_->wait(oldest);
+  lock.lock();
+  std::erase_if(in_flight_, [oldest](runtime::Ticket ticket) { return ticket <= oldest; });
+  manager_->pump();
+}
+
+void Core::submit_all() {
+  for (const auto& stream : streams_) stream->submit(nullptr);
 }
 
 Bytes Core::trim(Bytes keep) {
+  Lock held = lock();
   drain_drops();
-  wait_idle();
+  wait_idle(held);
   manager_->pump();
   return manager_->trim(keep);
 }

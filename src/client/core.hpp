@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One device and what stands around it: the backend, its memory, the tensors known to it, what was
-// submitted. Streams hand it their windows. One thread at a time, but for drops of handles.
+// One device and what stands around it: the backend, its memory, the tensors known to it, its
+// streams, what was submitted.
+// Threads: one lock for recording and submitting, taken by the verbs (lock()); functions that do
+// not say otherwise are called with it held. No lock is held while the host waits for the device or
+// user code runs. Handles are dropped without it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -57,10 +61,14 @@ class Core : public std::enable_shared_from_this<Core> {
   [[nodiscard]] const runtime::Capabilities& device() const { return backend_->capabilities(); }
   [[nodiscard]] runtime::Backend& backend() { return *backend_; }
   [[nodiscard]] memory::Manager& manager() { return *manager_; }
-  [[nodiscard]] StreamState& default_stream() { return *default_stream_; }
+  using Lock = std::unique_lock<std::mutex>;
+  [[nodiscard]] Lock lock() { return Lock(mutex_); }
 
-  /// Errors: Unsupported if another thread than the first one that called it is calling.
-  void check_thread();
+  /// The default stream of the calling thread. Takes the lock the first time a thread asks.
+  [[nodiscard]] StreamState& default_stream();
+  /// A stream for one owner; give_stream() hands it back. Both take the lock.
+  [[nodiscard]] StreamState& take_stream();
+  void give_stream(StreamState& stream) noexcept;
 
   /// Makes a tensor known to the server: from now on the server frees it.
   void adopt(TensorState& tensor);
@@ -74,26 +82,40 @@ class Core : public std::enable_shared_from_this<Core> {
   /// Errors: OutOfMemory, Error(too_large), Error(device), DeviceLost: nothing was submitted, the
   ///   window is as it was.
   void submit(const Window& window, ReadState* reads);
-  /// Waits until all that was submitted is done.
-  void wait_idle();
+  /// Waits, without the lock, until all that was submitted so far is done.
+  void wait_idle(Lock& lock);
+  /// Waits, without the lock, until another window may be submitted.
+  void wait_for_turn(Lock& lock);
 
   /// Copies data into upload staging. Returns: an invalid slice if the staging budget is used up:
   /// the caller submits its window and calls again. Errors: OutOfMemory.
   [[nodiscard]] memory::Slice stage(std::span<const std::byte> data);
-  void wait_for_staging();
+  /// Waits, mostly without the lock, until staged data has left its pages.
+  void wait_for_staging(Lock& lock);
+  /// Submits the windows of all streams.
+  void submit_all();
+  /// True if the window's memory, with all that is reserved now, stays within `budget`. Makes
+  /// nothing.
+  [[nodiscard]] bool would_fit(const Window& window, Bytes budget);
+
+  // Results. These take the lock themselves.
 
   /// True if all parts of a read have arrived or it failed.
   [[nodiscard]] bool arrived(ReadState& read);
+  /// Waits without the lock.
   void wait(ReadState& read);
+  void release(ReadState& read) noexcept;
   /// Calls `callback` once the read has arrived.
   void call_when_ready(std::shared_ptr<ReadState> read, std::function<void()> callback);
-  /// Runs the callbacks of reads that have arrived. Called from every verb that may let events be
-  /// noticed; never from inside a callback.
+  /// Runs the callbacks of reads that have arrived. Called, without the lock, from every verb that
+  /// may let events be noticed.
   void run_callbacks();
   /// The last reference to the client is gone: no callback runs any more.
   void forget_callbacks() noexcept;
 
-  [[nodiscard]] Report report() const;
+  // These take the lock themselves.
+  [[nodiscard]] Report report();
+  [[nodiscard]] std::string last_plan();
   Bytes trim(Bytes keep);
   /// Throws DeviceLost if the device is gone.
   void check_device() const;
@@ -123,7 +145,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void check_plan(const Window& window, const Placement& placement) const;
   void settle(const Window& window, const Placement& placement);
   void count(const Window& window, const Placement& placement, std::uint32_t bind_groups);
-  void bound_in_flight();
+  [[nodiscard]] bool arrived_locked(ReadState& read);
   [[noreturn]] void throw_out_of_memory(const Window& window,
                                         const memory::StorageFailure& failure) const;
   void free_tensor(TensorState& tensor);
@@ -138,14 +160,15 @@ class Core : public std::enable_shared_from_this<Core> {
   std::vector<TensorState*> waiting_drops_;  // dropped, but a window still uses them
   std::vector<TensorState*> by_slot_;        // the tensor of each of the manager's slots
   std::unordered_set<std::uint64_t> compiled_;
-  std::unique_ptr<StreamState> default_stream_;
-  std::thread::id thread_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<StreamState>> streams_;
+  std::vector<StreamState*> idle_streams_;  // without an owner; their windows may hold tasks
   std::uint64_t window_serial_ = 0;
   std::vector<runtime::Ticket> in_flight_;
   std::vector<Waiting> waiting_;
-  bool in_callbacks_ = false;
   Totals totals_;
   WindowReport last_window_;
+  std::string last_plan_;
   std::uint64_t last_window_serial_ = 0;
 };
 

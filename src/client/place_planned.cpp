@@ -20,6 +20,33 @@ class Planned {
       : input_(input), manager_(manager), device_(input.backend.capabilities()) {}
 
   Placed place() {
+    Placement out = plan();
+    if (auto failure = follow(out)) return *failure;
+    return out;
+  }
+
+  /// Of new pages, were the window placed now.
+  Bytes bytes_to_make() {
+    const Placement planned = plan();
+    const plan::Problem& problem = planned.repaired.problem;
+    std::vector<Bytes> idle = idle_transient_pages();
+    Bytes bytes = 0;
+    for (const Bytes wanted : new_extents(problem, planned.plan, kPersistentPool)) {
+      bytes += align_up(wanted, device_.page_granularity);
+    }
+    for (const Bytes wanted : new_extents(problem, planned.plan, kTransientPool)) {
+      const bool fits = !idle.empty() && idle.front() >= wanted;
+      if (fits) {
+        idle.erase(idle.begin());
+      } else {
+        bytes += align_up(wanted, device_.page_granularity);
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  Placement plan() {
     list_pages();
     WindowProblem made = make_problem(input_.window, facts_, device_);
     free_overwritten(made);
@@ -28,11 +55,9 @@ class Planned {
     out.renames = made.renames;
     out.repaired = plan::repair(std::move(made.problem), repair_options());
     out.plan = solve(out.repaired.problem);
-    if (auto failure = follow(out)) return *failure;
     return out;
   }
 
- private:
   // The pages of long-lived tensors are the planner's existing pages.
   void list_pages() {
     for (const memory::Page* page : manager_.pages(PoolKind::persistent)) {
@@ -123,23 +148,33 @@ class Planned {
   }
 
   [[nodiscard]] bool needs_pages(const plan::Problem& problem, const plan::Plan& plan) const {
-    std::vector<Bytes> wanted;
-    for (std::size_t p = problem.pages.size(); p < plan.pages.size(); ++p) {
-      if (!plan.pages[p].used) continue;
-      if (plan.pages[p].pool == kPersistentPool) return true;
-      wanted.push_back(plan.pages[p].bytes);
-    }
-    std::vector<Bytes> idle;
-    for (const memory::Page* page : manager_.pages(PoolKind::transient)) {
-      if (page->idle()) idle.push_back(page->bytes());
-    }
-    std::ranges::sort(wanted, std::greater{});
-    std::ranges::sort(idle, std::greater{});
+    if (!new_extents(problem, plan, kPersistentPool).empty()) return true;
+    const std::vector<Bytes> wanted = new_extents(problem, plan, kTransientPool);
+    const std::vector<Bytes> idle = idle_transient_pages();
     if (wanted.size() > idle.size()) return true;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i] > idle[i]) return true;
     }
     return false;
+  }
+  /// Largest first.
+  static std::vector<Bytes> new_extents(const plan::Problem& problem, const plan::Plan& plan,
+                                        plan::PoolId pool) {
+    std::vector<Bytes> extents;
+    for (std::size_t p = problem.pages.size(); p < plan.pages.size(); ++p) {
+      if (plan.pages[p].used && plan.pages[p].pool == pool) extents.push_back(plan.pages[p].bytes);
+    }
+    std::ranges::sort(extents, std::greater{});
+    return extents;
+  }
+  /// Largest first.
+  [[nodiscard]] std::vector<Bytes> idle_transient_pages() const {
+    std::vector<Bytes> idle;
+    for (const memory::Page* page : manager_.pages(PoolKind::transient)) {
+      if (page->idle()) idle.push_back(page->bytes());
+    }
+    std::ranges::sort(idle, std::greater{});
+    return idle;
   }
 
   std::optional<memory::StorageFailure> follow(Placement& out) {
@@ -240,6 +275,10 @@ class Planned {
 };
 
 }  // namespace
+
+Bytes bytes_to_make(const PlacementInput& input, memory::Manager& manager) {
+  return Planned(input, manager).bytes_to_make();
+}
 
 std::vector<std::uint8_t> promotable_tasks(const PlacementInput& input) {
   std::vector<std::uint8_t> promotable;

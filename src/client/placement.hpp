@@ -52,6 +52,9 @@ using Placed = std::variant<Placement, memory::StorageFailure>;
 /// Errors: Error(too_large) if it never fits, Unsupported for a repair that is not there yet.
 [[nodiscard]] Placed place_planned(const PlacementInput& input, memory::Manager& manager);
 
+/// Of new pages, were the window planned and placed now. Makes nothing. Errors: as place_planned().
+[[nodiscard]] Bytes bytes_to_make(const PlacementInput& input, memory::Manager& manager);
+
 /// Maps each tensor when its task comes, with the pages excluded that the task uses with another
 /// visibility; a tensor placed before that conflicts is copied elsewhere. Knows nothing of later
 /// tasks but when a dropped tensor is used for the last time.

@@ -8,10 +8,7 @@
 namespace berth::client {
 
 ReadState::~ReadState() {
-  if (!submitted) return;
-  for (const memory::Slice& part : parts) {
-    if (part.page.valid()) core->manager().readbacks().release(part);
-  }
+  if (submitted) core->release(*this);
 }
 
 bool ready(ReadState& state) {
@@ -38,6 +35,7 @@ std::span<const std::byte> bytes_of(ReadState& state, std::size_t index) {
   }
   const memory::Slice& part = state.parts[index];
   if (!part.page.valid()) return {};
+  const Core::Lock held = state.core->lock();
   return state.core->manager().readbacks().data(part);
 }
 
@@ -56,6 +54,11 @@ void fail(ReadState& read, std::exception_ptr failure, const Error* error) {
 }  // namespace
 
 bool Core::arrived(ReadState& read) {
+  const Lock held = lock();
+  return arrived_locked(read);
+}
+
+bool Core::arrived_locked(ReadState& read) {
   if (read.arrived) return true;
   try {
     read.arrived = std::ranges::all_of(read.parts, [this](const memory::Slice& part) {
@@ -68,42 +71,63 @@ bool Core::arrived(ReadState& read) {
 }
 
 void Core::wait(ReadState& read) {
-  if (read.arrived) return;
+  Lock held = lock();
+  if (arrived_locked(read)) return;
+  std::vector<memory::PageHandle> pages;
+  for (const memory::Slice& part : read.parts) {
+    if (part.page.valid()) pages.push_back(manager_->handle_of(part.page));
+  }
+  held.unlock();
   try {
-    for (const memory::Slice& part : read.parts) {
-      if (part.page.valid()) manager_->readbacks().wait(part);
-    }
-    read.arrived = true;
+    for (const memory::PageHandle page : pages) backend_->wait_mapped(page);
   } catch (const Error& error) {
     fail(read, std::current_exception(), &error);
+    return;
+  }
+  held.lock();
+  if (!arrived_locked(read)) {
+    throw Error(ErrorCode::internal, "A result is not there although its pages are.");
+  }
+}
+
+void Core::release(ReadState& read) noexcept {
+  const Lock held = lock();
+  for (const memory::Slice& part : read.parts) {
+    if (part.page.valid()) manager_->readbacks().release(part);
   }
 }
 
 void Core::call_when_ready(std::shared_ptr<ReadState> read, std::function<void()> callback) {
-  waiting_.push_back({std::move(read), std::move(callback)});
+  {
+    const Lock held = lock();
+    waiting_.push_back({std::move(read), std::move(callback)});
+  }
   run_callbacks();
 }
 
 void Core::run_callbacks() {
-  if (waiting_.empty() || in_callbacks_) return;
-  in_callbacks_ = true;
-  for (std::size_t i = 0; i < waiting_.size();) {
-    if (!arrived(*waiting_[i].read)) {
-      ++i;
-      continue;
+  while (true) {
+    std::optional<Waiting> ready;  // dropped without the lock: its result may take it
+    {
+      const Lock held = lock();
+      for (std::size_t i = 0; i < waiting_.size() && !ready; ++i) {
+        if (!arrived_locked(*waiting_[i].read)) continue;
+        ready = std::move(waiting_[i]);
+        waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
     }
-    const Waiting ready = std::move(waiting_[i]);
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-    try {
-      ready.callback();
-    } catch (...) {
-      in_callbacks_ = false;
-      throw;
-    }
+    if (!ready) return;
+    ready->callback();
   }
-  in_callbacks_ = false;
 }
 
-void Core::forget_callbacks() noexcept { waiting_.clear(); }
+void Core::forget_callbacks() noexcept {
+  std::vector<Waiting> forgotten;
+  {
+    const Lock held = lock();
+    forgotten.swap(waiting_);
+  }
+  forgotten.clear();  // without the lock: their results take it
+}
 
 }  // namespace berth::client

@@ -11,7 +11,8 @@ namespace berth {
 
 namespace client {
 
-Report Core::report() const {
+Report Core::report() {
+  const Lock held = lock();
   Report report;
   report.runtime = backend_->capabilities().runtime;
   report.adapter = backend_->capabilities().adapter;
@@ -48,6 +49,11 @@ Report Core::report() const {
   }
   std::ranges::stable_sort(report.held_unused, std::greater{}, &TensorBytes::bytes);
   return report;
+}
+
+std::string Core::last_plan() {
+  const Lock held = lock();
+  return last_plan_;
 }
 
 }  // namespace client

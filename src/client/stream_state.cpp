@@ -2,6 +2,7 @@
 #include "client/stream_state.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.hpp"
 #include "berth/error.hpp"
@@ -12,23 +13,52 @@ namespace berth::client {
 
 StreamState::StreamState(Core& core) : core_(core), window_(core.next_window()) {}
 
-void StreamState::begin_verb() {
-  core_.check_thread();
+StreamState::Lock StreamState::begin_verb() {
   core_.check_device();
+  return core_.lock();
 }
+
+void StreamState::finish_verb(Lock& lock) {
+  lock.unlock();
+  core_.run_callbacks();
+}
+
+// Recording ---------------------------------------------------------------------------------------
 
 void StreamState::launch(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
                          const Uniforms& uniforms, const LaunchOptions& options) {
-  begin_verb();
-  const bool runs =
-      resolve_launch(kernel, grid, bindings, uniforms, core_.id(), core_.device(), scratch_);
+  const Lock lock = begin_verb();
+  launch_locked(kernel, grid, bindings, nullptr, uniforms, options);
+}
+
+void StreamState::launch_indirect(const Kernel& kernel, const Binding& counts,
+                                  std::span<const Binding> bindings, const Uniforms& uniforms,
+                                  const LaunchOptions& options) {
+  const Lock lock = begin_verb();
+  launch_locked(kernel, {1, 1, 1}, bindings, &counts, uniforms, options);
+}
+
+void StreamState::launch_locked(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
+                                const Binding* counts, const Uniforms& uniforms,
+                                const LaunchOptions& options) {
+  const bool runs = resolve_launch(kernel, grid, bindings, counts, uniforms, core_.id(),
+                                   core_.device(), scratch_);
   if (runs) {
     core_.compile(kernel);
+    close_others(scratch_);
     note_uses(scratch_);
     window_.add_dispatch(kernel, grid, scratch_, uniforms.words(), options.label,
                          options.estimated_ns);
   }
   for (const Binding& binding : bindings) binding.take();
+  if (counts != nullptr) counts->take();
+}
+
+void StreamState::close_others(std::span<const Window::NewUse> uses) {
+  for (const Window::NewUse& use : uses) {
+    StreamState* other = use.tensor->last_stream;
+    if (other != nullptr && other != this) other->submit(nullptr);
+  }
 }
 
 void StreamState::note_uses(std::span<const Window::NewUse> uses) {
@@ -45,7 +75,7 @@ void StreamState::note_uses(std::span<const Window::NewUse> uses) {
 }
 
 Window::NewUse StreamState::resolve_transfer(const Binding& binding, Access access,
-                                             const char* verb) {
+                                             const char* verb) const {
   const Where where{verb, nullptr, nullptr};
   const Window::NewUse use = resolve(binding, access, core_.id(), where);
   check_contents(use, where);
@@ -53,67 +83,66 @@ Window::NewUse StreamState::resolve_transfer(const Binding& binding, Access acce
 }
 
 void StreamState::upload(const Binding& target, std::span<const std::byte> data) {
-  begin_verb();
+  Lock lock = begin_verb();
   const Window::NewUse use = resolve_transfer(target, Access::write, "upload");
   if (use.range.bytes != data.size()) {
     throw Error(ErrorCode::invalid_argument,
                 text("upload: ", data.size(), " bytes of data for ", use.range.bytes,
                      " bytes of tensor ", describe(*use.tensor), "; the sizes must be equal."));
   }
-  const std::size_t piece =
+  const auto piece =
       static_cast<std::size_t>(align_down(core_.manager().uploads().largest_piece(), 4));
   for (std::size_t done = 0; done < data.size();) {
     const std::size_t bytes = std::min(piece, data.size() - done);
     Window::NewUse part = use;
     part.range = {use.range.offset + done, bytes};
-    upload_piece(part, data.subspan(done, bytes));
+    upload_piece(lock, part, data.subspan(done, bytes));
     done += bytes;
   }
   target.take();
 }
 
-void StreamState::upload_piece(const Window::NewUse& target, std::span<const std::byte> data) {
+void StreamState::upload_piece(Lock& lock, const Window::NewUse& target,
+                               std::span<const std::byte> data) {
   memory::Slice staged = core_.stage(data);
   while (!staged.page.valid()) {
-    close(nullptr);
-    core_.wait_for_staging();
+    core_.submit_all();
+    core_.wait_for_staging(lock);
     staged = core_.stage(data);
   }
+  close_others({&target, 1});
   note_uses({&target, 1});
   window_.add_transfer(plan::TaskKind::upload, {&target, 1}, window_.add_upload_source(staged),
                        "upload");
 }
 
 void StreamState::fill(const Binding& target, std::uint32_t value) {
-  begin_verb();
+  const Lock lock = begin_verb();
   const Window::NewUse use = resolve_transfer(target, Access::write, "fill");
-  if (use.range.empty()) {
-    target.take();
+  if (value != 0 && !use.range.empty()) {
+    const Bytes n = use.range.bytes / 4;
+    if (n > ~std::uint32_t{0}) {
+      throw Error(ErrorCode::too_large, text("fill: ", use.range.bytes,
+                                             " bytes are filled at once, but at most 16 GiB - 4 "
+                                             "can be; fill slices of it."));
+    }
+    launch_locked(fill_kernel(), cover(n, kFillGroup), {&target, 1}, nullptr,
+                  FillUniforms{.value = value, .n = static_cast<std::uint32_t>(n)}, {});
     return;
   }
-  if (value == 0) {
+  if (!use.range.empty()) {
+    close_others({&use, 1});
     note_uses({&use, 1});
     window_.add_transfer(plan::TaskKind::fill, {&use, 1}, 0, "fill");
-    target.take();
-    return;
   }
-  const Bytes n = use.range.bytes / 4;
-  if (n > ~std::uint32_t{0}) {
-    throw Error(ErrorCode::too_large, text("fill: ", use.range.bytes,
-                                           " bytes are filled at once, but at most 16 GiB - 4 can "
-                                           "be; fill slices of it."));
-  }
-  launch(fill_kernel(), cover(n, kFillGroup), {&target, 1},
-         FillUniforms{.value = value, .n = static_cast<std::uint32_t>(n)}, {});
+  target.take();
 }
 
 void StreamState::copy(const Binding& source, const Binding& target) {
-  begin_verb();
-  scratch_.clear();
-  scratch_.push_back(resolve_transfer(source, Access::read, "copy, source"));
-  scratch_.push_back(resolve_transfer(target, Access::write, "copy, target"));
-  const Window::NewUse& from = scratch_[0];
-  const Window::NewUse& to = scratch_[1];
+  const Lock lock = begin_verb();
+  const std::array uses = {resolve_transfer(source, Access::read, "copy, source"),
+                           resolve_transfer(target, Access::write, "copy, target")};
+  const auto& [from, to] = uses;
   if (from.range.bytes != to.range.bytes) {
     throw Error(ErrorCode::invalid_argument,
                 text("copy: the source has ", from.range.bytes, " bytes and the target ",
@@ -121,57 +150,79 @@ void StreamState::copy(const Binding& source, const Binding& target) {
   }
   const bool same_bytes = from.tensor == to.tensor && from.range == to.range;
   if (!from.range.empty() && !same_bytes) {
-    const bool target_renames = to.range == Range{0, to.tensor->bytes};
-    if (from.tensor == to.tensor && !target_renames) {
-      throw Unsupported(text("copy: source ", to_text(from.range), " and target ",
-                             to_text(to.range), " are ranges of one tensor, ",
-                             describe(*from.tensor),
-                             ", which is not supported yet; copy through another tensor."));
-    }
-    note_uses(scratch_);
-    window_.add_transfer(plan::TaskKind::copy, scratch_, 0, "copy");
+    close_others(uses);
+    note_uses(uses);
+    window_.add_transfer(plan::TaskKind::copy, uses, 0, "copy");
   }
   source.take();
   target.take();
 }
 
+// Closing -----------------------------------------------------------------------------------------
+
 std::shared_ptr<ReadState> StreamState::read(std::span<const Binding> sources) {
-  begin_verb();
-  scratch_.clear();
-  for (const Binding& source : sources) {
-    scratch_.push_back(resolve_transfer(source, Access::read, "read"));
-  }
+  Lock lock = begin_verb();
+  core_.wait_for_turn(lock);
   auto state = std::make_shared<ReadState>(core_.shared_from_this());
   state->parts.resize(sources.size());
+  std::vector<Window::NewUse> uses;
+  for (const Binding& source : sources) {
+    uses.push_back(resolve_transfer(source, Access::read, "read"));
+  }
+  close_others(uses);
   const Window::Mark mark = window_.mark();
-  note_uses(scratch_);
-  for (std::size_t i = 0; i < scratch_.size(); ++i) {
-    if (scratch_[i].range.empty()) continue;
-    window_.add_transfer(plan::TaskKind::readback, {&scratch_[i], 1}, 0, "read");
+  note_uses(uses);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].range.empty()) continue;
+    window_.add_transfer(plan::TaskKind::readback, {&uses[i], 1}, 0, "read");
     state->part_of.push_back(i);
   }
   try {
-    close(state.get());
+    submit(state.get());
   } catch (...) {
     window_.rewind(mark);
+    lock.unlock();
     throw;
   }
   state->submitted = true;
   for (const Binding& source : sources) source.take();
+  finish_verb(lock);
   return state;
 }
 
-void StreamState::close(ReadState* reads) {
-  begin_verb();
+void StreamState::close(Lock& lock, ReadState* reads) {
+  core_.wait_for_turn(lock);
+  submit(reads);
+}
+
+void StreamState::submit(ReadState* reads) {
   if (!window_.empty()) {
     core_.submit(window_, reads);
     window_.clear(core_.next_window());
   }
   core_.drain_drops();
-  core_.run_callbacks();
+}
+
+void StreamState::flush() {
+  Lock lock = begin_verb();
+  close(lock, nullptr);
+  finish_verb(lock);
+}
+
+void StreamState::sync() {
+  Lock lock = begin_verb();
+  close(lock, nullptr);
+  core_.wait_idle(lock);
+  finish_verb(lock);
+}
+
+bool StreamState::would_fit(Bytes budget) {
+  const Lock lock = begin_verb();
+  return window_.empty() || core_.would_fit(window_, budget);
 }
 
 void StreamState::discard() {
+  const Lock lock = begin_verb();
   const auto why = std::make_shared<const std::string>(text(
       "the window that was to write it, of ", window_.tasks().size(), " tasks, was discarded."));
   for (const RecordedTask& task : window_.tasks()) {

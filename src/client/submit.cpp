@@ -8,6 +8,7 @@
 #include "berth/error.hpp"
 #include "client/build_program.hpp"
 #include "client/core.hpp"
+#include "client/plan_text.hpp"
 
 namespace berth::client {
 
@@ -27,8 +28,11 @@ void Core::submit(const Window& window, ReadState* reads) {
   auto failure = try_submit(window, reads);
   if (!failure) return;
   if (failure->kind != memory::StorageFailure::Kind::never_fits) {
-    // Idle pages go back once older work is done; then once more.
-    wait_idle();
+    // Idle pages go back once older work is done; then once more. The lock stays: another window
+    // must not take the memory in between.
+    if (!in_flight_.empty()) backend_->wait(in_flight_.back());
+    in_flight_.clear();
+    manager_->pump();
     manager_->trim(0);
     failure = try_submit(window, reads);
     if (!failure) return;
@@ -36,12 +40,43 @@ void Core::submit(const Window& window, ReadState* reads) {
   throw_out_of_memory(window, *failure);
 }
 
-std::optional<memory::StorageFailure> Core::try_submit(const Window& window, ReadState* reads) {
-  bound_in_flight();
+namespace {
+
+std::vector<TensorFacts> facts_of(const Window& window) {
   std::vector<TensorFacts> facts(window.tensors().size());
   for (std::size_t i = 0; i < facts.size(); ++i) {
     facts[i].held = window.tensors()[i]->handles.load(std::memory_order_acquire) != 0;
   }
+  return facts;
+}
+
+}  // namespace
+
+// Uniforms and results are a small part: they count as whole pages of the least size.
+bool Core::would_fit(const Window& window, Bytes budget) {
+  Bytes need = storage_.reserved();
+  Bytes results = 0;
+  for (const RecordedTask& task : window.tasks()) {
+    if (task.kind == plan::TaskKind::readback) {
+      results += align_up(window.uses_of(task).front().range.bytes, 64 * kKiB);
+    }
+  }
+  const Bytes uniforms = window.tasks().size() * device().limits.uniform_alignment;
+  need += results + align_up(uniforms, 64 * kKiB);
+  if (options_.policy == Policy::window) {
+    const std::vector<TensorFacts> facts = facts_of(window);
+    need += bytes_to_make({window, facts, *backend_, options_}, *manager_);
+  } else {
+    // Mapped task by task, nothing is known beforehand but that no tensor takes more than its size.
+    for (const TensorState* tensor : window.tensors()) {
+      if (!tensor->mapped.load()) need += align_up(tensor->capacity, device().page_granularity);
+    }
+  }
+  return need <= budget;
+}
+
+std::optional<memory::StorageFailure> Core::try_submit(const Window& window, ReadState* reads) {
+  const std::vector<TensorFacts> facts = facts_of(window);
   memory::Transaction transaction(*manager_);
   Placed placed = place(window, facts);
   if (auto* failure = std::get_if<memory::StorageFailure>(&placed)) return std::move(*failure);
@@ -89,6 +124,7 @@ std::optional<memory::StorageFailure> Core::try_submit(const Window& window, Rea
     }
     reads->submitted = true;
   }
+  if (options_.explain == Explain::plans) last_plan_ = plan_text(window, placement);
   settle(window, placement);
   count(window, placement, bind_groups);
   return std::nullopt;
@@ -196,16 +232,6 @@ void Core::count(const Window& window, const Placement& placement, std::uint32_t
   last_window_.repairs = static_cast<std::uint32_t>(placement.repaired.repairs.size());
   last_window_.in_place = s.in_place;
   last_window_.bind_groups = bind_groups;
-}
-
-void Core::bound_in_flight() {
-  const runtime::Ticket done = backend_->poll();
-  std::erase_if(in_flight_, [done](runtime::Ticket ticket) { return ticket <= done; });
-  const std::size_t most = std::max<std::size_t>(options_.max_in_flight, 1);
-  if (in_flight_.size() < most) return;
-  const runtime::Ticket oldest = in_flight_[in_flight_.size() - most];
-  backend_->wait(oldest);
-  std::erase_if(in_flight_, [oldest](runtime::Ticket ticket) { return ticket <= oldest; });
 }
 
 void Core::throw_out_of_memory(const Window& window, const memory::StorageFailure& failure) const {
