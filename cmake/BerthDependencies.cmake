@@ -20,6 +20,18 @@ else()
                  "(-DBERTH_WEBGPU_INCLUDE_DIR=DIR names the folder above webgpu/webgpu.h).")
 endif()
 
+# berth_cuda_headers exists exactly where cuda.h and nvrtc.h were found; neither library is linked.
+find_path(BERTH_CUDA_INCLUDE_DIR cuda.h HINTS "${BERTH_DEPS_DIR}/cuda/include"
+          PATHS /usr/local/cuda/include)
+mark_as_advanced(BERTH_CUDA_INCLUDE_DIR)
+if(BERTH_CUDA_INCLUDE_DIR AND EXISTS "${BERTH_CUDA_INCLUDE_DIR}/nvrtc.h")
+  add_library(berth_cuda_headers INTERFACE)
+  target_include_directories(berth_cuda_headers SYSTEM INTERFACE "${BERTH_CUDA_INCLUDE_DIR}")
+else()
+  message(STATUS "cuda.h and nvrtc.h were not found: the cuda runtime is left out "
+                 "('scripts/setup.sh' fetches them, -DBERTH_CUDA_INCLUDE_DIR=DIR names their folder).")
+endif()
+
 # Where this checkout and its fetched parts are: #include "berth_build_paths.hpp", for tools,
 # examples, tests and benches only. The library never sees it.
 configure_file("${CMAKE_CURRENT_LIST_DIR}/berth_build_paths.hpp.in"

@@ -9,6 +9,9 @@
 #if BERTH_HAS_WGPU
 #include "runtime/wgpu/wgpu_runtime.hpp"
 #endif
+#if BERTH_HAS_CUDA
+#include "runtime/cuda/cuda_runtime.hpp"
+#endif
 
 namespace berth::runtime {
 
@@ -19,8 +22,15 @@ std::span<const RegisteredRuntime> registered_runtimes() {
   static constexpr RegisteredRuntime kWgpu{"wgpu", nullptr, true,
                                            "webgpu.h was not found when this build was configured"};
 #endif
+#if BERTH_HAS_CUDA
+  static constexpr RegisteredRuntime kCuda{"cuda", make_cuda, true, {}};
+#else
+  static constexpr RegisteredRuntime kCuda{"cuda", nullptr, true,
+                                           "cuda.h was not found when this build was configured"};
+#endif
   static constexpr std::array kRuntimes = {
       kWgpu,
+      kCuda,
       RegisteredRuntime{"reference", make_reference, true, {}},
       RegisteredRuntime{"reference-strict", make_reference_strict, false, {}},
   };
