@@ -7,7 +7,7 @@
 # a broken-off run leaves no half part, a second run fetches nothing and needs no network.
 #
 #   scripts/setup.sh               everything that `make demo` and `make test` need
-#   scripts/setup.sh slang cuda    the same, and these optional parts
+#   scripts/setup.sh slang         the same, and this optional part
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -103,7 +103,7 @@ piece_files() {
     swiftshader) echo "libvk_swiftshader.so vk_swiftshader_icd.json" ;;
     slang) echo "lib/libslang-compiler.so include/slang.h" ;;
     cuda) echo "lib/libnvrtc.so.12 include/cuda_runtime.h" ;;
-    *) die "unknown part '$1': the optional parts are slang and cuda." ;;
+    *) die "unknown part '$1': the optional part is slang." ;;
   esac
 }
 
@@ -225,11 +225,12 @@ ensure_piece() {
 
 # ---- Main --------------------------------------------------------------------------------------
 
-pieces=(wgpu minilm dawn swiftshader)
+pieces=(wgpu minilm dawn swiftshader cuda)
 for argument in "$@"; do
   case "$argument" in
-    slang | cuda) pieces+=("$argument") ;;
-    *) die "unknown argument '$argument': usage: scripts/setup.sh [slang] [cuda]" ;;
+    slang) pieces+=("$argument") ;;
+    cuda) ;; # among the parts already
+    *) die "unknown argument '$argument': usage: scripts/setup.sh [slang]" ;;
   esac
 done
 
