@@ -32,8 +32,8 @@ constexpr std::array<std::pair<const char*, WGPUBackendType>, 8> kBackends{
      {"opengles", WGPUBackendType_OpenGLES}}};
 
 std::string lower_case(std::string s) {
-  std::transform(s.begin(), s.end(), s.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(s, s.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return s;
 }
 
@@ -41,21 +41,26 @@ bool name_matches(const AdapterFacts& facts, const std::string& part) {
   return lower_case(facts.name).find(lower_case(part)) != std::string::npos;
 }
 
-struct Answer {
+/// Shared with the callback, which may come after we gave up waiting.
+struct PendingAnswer {
   std::atomic<bool> here{false};
   WGPUAdapter adapter = nullptr;
   std::string message;
 };
+struct Answer {
+  WGPUAdapter adapter = nullptr;
+  std::string message;
+};
 
-Answer& ask(const Table& api, WGPUInstance instance, const WGPURequestAdapterOptions& options,
-            const std::shared_ptr<Answer>& answer) {
+Answer ask(const Table& api, WGPUInstance instance, const WGPURequestAdapterOptions& options) {
+  const auto answer = std::make_shared<PendingAnswer>();
   WGPURequestAdapterCallbackInfo info{};
   info.mode = WGPUCallbackMode_AllowProcessEvents;
-  info.userdata1 = new std::shared_ptr<Answer>(answer);  // the callback may come after we gave up
+  info.userdata1 = new std::shared_ptr<PendingAnswer>(answer);
   info.callback = [](WGPURequestAdapterStatus /*status*/, WGPUAdapter adapter,
                      WGPUStringView message, void* shared, void*) {
-    const std::unique_ptr<std::shared_ptr<Answer>> owned(
-        static_cast<std::shared_ptr<Answer>*>(shared));
+    const std::unique_ptr<std::shared_ptr<PendingAnswer>> owned(
+        static_cast<std::shared_ptr<PendingAnswer>*>(shared));
     (*owned)->adapter = adapter;
     (*owned)->message = text_of(message);
     (*owned)->here.store(true, std::memory_order_release);
@@ -67,7 +72,8 @@ Answer& ask(const Table& api, WGPUInstance instance, const WGPURequestAdapterOpt
     api.InstanceProcessEvents(instance);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  return *answer;
+  if (!answer->here.load(std::memory_order_acquire)) return {nullptr, "no answer within 60 s"};
+  return {answer->adapter, answer->message};
 }
 
 /// Every adapter that can be had: all of them where the library lists them, else the answers to the
@@ -91,7 +97,7 @@ std::vector<WGPUAdapter> candidates(const Table& api, WGPUInstance instance,
     options.powerPreference = p.power;
     options.forceFallbackAdapter = p.fallback;
     options.backendType = backend;
-    const Answer& answer = ask(api, instance, options, std::make_shared<Answer>());
+    const Answer answer = ask(api, instance, options);
     if (answer.adapter != nullptr) found.push_back(answer.adapter);
   }
   return found;
@@ -175,24 +181,23 @@ WGPUAdapter choose_adapter_of(const Table& api, WGPUInstance instance,
   WGPURequestAdapterOptions wish = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
   wish.powerPreference = WGPUPowerPreference_HighPerformance;
   wish.backendType = backend;
-  const auto answer = std::make_shared<Answer>();
-  ask(api, instance, wish, answer);
-  if (answer->adapter == nullptr) {
+  const Answer answer = ask(api, instance, wish);
+  if (answer.adapter == nullptr) {
     throw Error(
         ErrorCode::unavailable,
         text("There is no ", options.backend.empty() ? "WebGPU" : options.backend.c_str(),
-             " adapter (", answer->message.empty() ? "no reason given." : one_line(answer->message),
+             " adapter (", answer.message.empty() ? "no reason given." : one_line(answer.message),
              ") Install a Vulkan driver, or Debian's mesa-vulkan-drivers for one that "
              "runs on the CPU."));
   }
   if (backend != WGPUBackendType_Null &&
-      adapter_facts(api, answer->adapter).backend == WGPUBackendType_Null) {
-    api.AdapterRelease(answer->adapter);
+      adapter_facts(api, answer.adapter).backend == WGPUBackendType_Null) {
+    api.AdapterRelease(answer.adapter);
     throw Error(ErrorCode::unavailable,
                 "The only adapter is a Null backend, which checks commands but computes nothing: "
                 "install a Vulkan driver, or ask for the backend \"null\" by name.");
   }
-  return answer->adapter;
+  return answer.adapter;
 }
 
 }  // namespace berth::runtime::wgpu

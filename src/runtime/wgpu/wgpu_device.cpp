@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::chrono::seconds kDeviceTimeout{60};
 
+// Source: Dawn, dawn.json, "implicit device synchronization" (Dawn's own numbers begin at 0x50000).
+constexpr auto kDawnImplicitDeviceSynchronization = static_cast<WGPUFeatureName>(0x00050004);
+
 // wgpu-native makes an instance of every backend it is not told to leave out, OpenGL included,
 // which costs start-up time and prints. Other libraries get no descriptor: theirs has another
 // layout.
@@ -128,6 +131,12 @@ void Device::request_device(const ConnectOptions& options) {
   for (const WGPUFeatureName feature :
        {WGPUFeatureName_ShaderF16, WGPUFeatureName_TimestampQuery}) {
     if (api().AdapterHasFeature(adapter_, feature) != WGPU_FALSE) features.push_back(feature);
+  }
+
+  // Dawn locks nothing without this; a host that gives us his own Dawn device sees to it himself.
+  if (api().kind == LibraryKind::dawn &&
+      api().AdapterHasFeature(adapter_, kDawnImplicitDeviceSynchronization) != WGPU_FALSE) {
+    features.push_back(kDawnImplicitDeviceSynchronization);
   }
 
   WGPUDeviceDescriptor descriptor{};

@@ -96,7 +96,7 @@ void BindGroups::forget(const std::vector<std::shared_ptr<const BindGroup>>& gro
   const std::lock_guard lock(mutex_);
   std::vector<const Key*> doomed;
   for (const auto& [key, group] : groups_) {
-    if (std::find(groups.begin(), groups.end(), group) != groups.end()) doomed.push_back(&key);
+    if (std::ranges::find(groups, group) != groups.end()) doomed.push_back(&key);
   }
   for (const Key* key : doomed) erase(*key);
 }

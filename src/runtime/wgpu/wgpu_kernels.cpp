@@ -132,7 +132,7 @@ const CompiledKernel& Kernels::get(const Kernel& kernel, Variant variant,
   }
   for (const std::string& feature : kernel.signature().requires_features) {
     const auto& has = device_->capabilities().features;
-    if (std::find(has.begin(), has.end(), feature) != has.end()) continue;
+    if (std::ranges::find(has, feature) != has.end()) continue;
     throw Error(ErrorCode::kernel,
                 text("The kernel \"", kernel.name(), "\" requires the feature \"", feature,
                      "\", which the device \"", device_->capabilities().adapter, "\" lacks."));

@@ -168,8 +168,9 @@ bool Pages::finished(const Zombie& zombie) const {
 }
 
 void Pages::destroy(const Zombie& zombie) noexcept {
-  // Destroyed, not only released: its memory is wanted back now, whoever still refers to it.
-  device_->api().BufferDestroy(zombie.buffer);
+  // Destroyed, not only released: its memory is wanted back now, whoever still refers to it. Only
+  // when the runtime goes may work still be under way; the library then keeps the buffer as long.
+  if (finished(zombie)) device_->api().BufferDestroy(zombie.buffer);
   device_->api().BufferRelease(zombie.buffer);
   if (zombie.map != nullptr) zombie.map->release();
 }

@@ -55,7 +55,7 @@ class Pages {
   explicit Pages(std::shared_ptr<Device> device);
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
-  /// Destroys all pages; submitted work must be done, or the device lost.
+  /// Gives all pages up.
   ~Pages();
 
   [[nodiscard]] memory::PageSource::Made make(const memory::PageRequest& request);

@@ -180,8 +180,7 @@ class Builder {
                   " of ", program_.uniform_bytes, " bytes"));
     }
     step.uniform_offset = command.uniform_offset;
-    const auto known =
-        std::find(out_.uniform_sizes.begin(), out_.uniform_sizes.end(), command.uniform_bytes);
+    const auto known = std::ranges::find(out_.uniform_sizes, command.uniform_bytes);
     step.uniform_size = static_cast<std::uint32_t>(known - out_.uniform_sizes.begin());
     if (known == out_.uniform_sizes.end()) out_.uniform_sizes.push_back(command.uniform_bytes);
   }

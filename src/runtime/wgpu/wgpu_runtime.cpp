@@ -30,10 +30,12 @@ class WgpuBackend final : public Backend {
         groups_(device_) {}
 
   ~WgpuBackend() override {
-    // Pages in use by submitted work must not be destroyed under it.
+    if (!device_->pumps())
+      return;  // the host may pump later, or never: pages are left to the library
     try {
       wait_until(*device_, [&] { return device_->events().completed() >= submitted_; });
-    } catch (...) {  // lost, or nobody pumps: there is nothing left to wait for
+    } catch (...) {
+      device_->events().lose("The runtime was dropped.");  // lost already: nothing to wait for
     }
   }
 
@@ -238,7 +240,7 @@ void WgpuBackend::resolve_uniforms(const BoundProgram& bound, const Submission& 
                      " bytes of uniforms at ", base,
                      ": it is of another use, too small, or the offset is not aligned."));
   }
-  if (std::find(bound.pages.begin(), bound.pages.end(), room) != bound.pages.end()) {
+  if (std::ranges::find(bound.pages, room) != bound.pages.end()) {
     throw Error(ErrorCode::internal, text("Page ", room.value,
                                           " holds uniforms and tensors of one program, which "
                                           "WebGPU forbids where they are written."));

@@ -49,7 +49,8 @@ ErrorScopes::~ErrorScopes() {
   while (open_ > 0) {
     try {
       static_cast<void>(pop());
-    } catch (...) {  // a destructor has nobody to tell; whoever made the scopes is failing already
+    } catch (...) {
+      open_ = 0;  // nobody to tell: whoever made the scopes is failing already
     }
   }
 }
@@ -69,7 +70,8 @@ std::optional<ScopeError> ErrorScopes::pop() {
   const auto deadline = std::chrono::steady_clock::now() + kPopTimeout;
   while (!result->here.load(std::memory_order_acquire)) {
     if (std::chrono::steady_clock::now() > deadline) {
-      static_cast<void>(result.release());  // the callback may still write to it
+      // NOLINTNEXTLINE(bugprone-unused-return-value): the callback may still write to it
+      static_cast<void>(result.release());
       return ScopeError{WGPUErrorType_Unknown,
                         "The device did not answer for its error scope within 10 s."};
     }

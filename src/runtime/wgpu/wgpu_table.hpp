@@ -80,6 +80,7 @@ enum class LibraryKind : std::uint8_t { wgpu_native, dawn, other };
 [[nodiscard]] const char* name_of(LibraryKind kind);
 
 struct Table {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name takes none
 #define BERTH_WGPU_MEMBER(name) decltype(&::wgpu##name) name = nullptr;
   BERTH_WGPU_REQUIRED(BERTH_WGPU_MEMBER)
   BERTH_WGPU_NATIVE(BERTH_WGPU_MEMBER)

@@ -3,7 +3,9 @@
 // The submit path on every device: programs built by hand, what is refused and by whom.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "berth/error.hpp"
 #include "runtime/wgpu/wgpu_fixture.hpp"
@@ -292,6 +294,43 @@ TEST_P(WgpuSubmit, AnEncodedWindowMayBeDropped) {
   backend->encode(*prepared, {}).reset();
   EXPECT_EQ(backend->poll(), before);
   backend->wait(submit(*backend, *prepared, {}));
+}
+
+TEST_P(WgpuSubmit, OtherThreadsMayPollWaitCompileAndEncode) {
+  ProgramBuilder b;
+  const auto x = b.page(kBytes);
+  const auto y = b.page(kBytes);
+  const auto add_one = b.kernel(add_one_kernel());
+  b.dispatch(add_one, {}, {{x, 0, kBytes}, {y, 0, kBytes, Access::write}}, "there");
+  b.dispatch(add_one, {}, {{y, 0, kBytes}, {x, 0, kBytes, Access::write}}, "back");
+  const auto program = b.program();
+  const auto pages = make_pages(*backend, *program);
+  const auto prepared = backend->prepare(program, pages);
+  const auto others = backend->prepare(program, pages);
+  Submission submission;
+  submission.grids = b.grids();
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> last{0};
+  std::thread waiter([&] {
+    while (!stop) backend->wait({last});
+  });
+  std::thread encoder([&] {
+    while (!stop) backend->encode(*others, submission).reset();
+  });
+  std::thread compiler([&] {
+    for (int i = 0; i < 5; ++i) backend->compile(add_one_kernel(), Variant::plain, 0);
+  });
+  for (int i = 0; i < 200; ++i) {
+    last = submit(*backend, *prepared, submission).value;
+    static_cast<void>(backend->poll());
+    const auto page = make_page(*backend, kBytes);
+    backend->free_page(page);
+  }
+  compiler.join();
+  stop = true;
+  waiter.join();
+  encoder.join();
+  backend->wait({last});
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, WgpuSubmit, testing::ValuesIn(all_targets()),
