@@ -49,6 +49,50 @@ AssignSearch::AssignSearch(const PoolProblem& problem, std::uint32_t pages)
   cap_.resize(pages);
 }
 
+bool AssignSearch::start_greedily(const std::vector<std::uint32_t>& order, std::uint32_t wanted) {
+  const auto most = static_cast<std::uint32_t>(cap_.size());
+  const auto limit = static_cast<Load>(std::min(problem_.page_limit, kMostPageBytes));
+  page_.assign(problem_.items.size(), kNone);
+  std::fill(load_.begin(), load_.end(), 0);
+  std::vector<Load> peak(most, 0);
+  std::vector<std::uint32_t> forbidden(most, kNone);
+  pages_ = 0;
+  for (const std::uint32_t i : order) {
+    for (const std::uint32_t n : problem_.conflicts.of(i)) {
+      if (page_[n] != kNone) forbidden[page_[n]] = i;
+    }
+    const auto size = static_cast<Load>(problem_.items[i].size);
+    std::uint32_t best = kNone;
+    Load least = size;  // what a new page costs
+    Load tightest = 0;
+    for (std::uint32_t p = 0; p < pages_; ++p) {
+      if (forbidden[p] == i) continue;
+      const Load* const at = load(p);
+      const Load top = *std::max_element(at + start_[i], at + end_[i]) + size;
+      work_ += end_[i] - start_[i] + 10;
+      const Load rise = std::max<Load>(0, top - peak[p]);
+      if (top > limit || rise > least || (rise == least && best != kNone && top <= tightest)) {
+        continue;
+      }
+      best = p;
+      least = rise;
+      tightest = top;
+    }
+    if (best == kNone || (least == size && pages_ < wanted)) {
+      if (pages_ == most && best == kNone) return false;
+      if (pages_ < most) best = pages_++;
+    }
+    Load* const at = load(best);
+    for (std::uint32_t p = start_[i]; p < end_[i]; ++p) {
+      at[p] += size;
+      peak[best] = std::max(peak[best], at[p]);
+    }
+    page_[i] = best;
+  }
+  note_best();
+  return true;
+}
+
 void AssignSearch::start(const std::vector<std::uint32_t>& page, std::uint32_t active) {
   page_ = page;
   pages_ = active;

@@ -24,6 +24,9 @@ class AssignSearch {
   /// `pages`: how many pages may be used at most.
   AssignSearch(const PoolProblem& problem, std::uint32_t pages);
 
+  /// Assigns greedily, item by item, where the peaks rise least; opens pages up to `wanted` before
+  /// it lets one rise by an item's whole size. Returns: whether the pages sufficed.
+  bool start_greedily(const std::vector<std::uint32_t>& order, std::uint32_t wanted);
   /// Takes a right assignment with page numbers below `active`; only those pages are used from now.
   void start(const std::vector<std::uint32_t>& page, std::uint32_t active);
   /// Looks for an assignment whose peaks sum up to `goal` at most, from where it stands.

@@ -21,14 +21,14 @@ std::uint32_t barriers_on(const Problem& problem, const std::vector<TaskId>& ord
     for (const Use* use = first; use != last && !barrier; ++use) {
       const std::uint32_t page = page_of[use->version.index()];
       if (page == kNone || use->range.empty()) continue;
-      const bool writing = task.promoted || writes(use->access);
+      const bool writing = (task.promoted && !use->argument) || writes(use->access);
       barrier = touched[page].written == stretch || (writing && touched[page].read == stretch);
     }
     if (barrier) ++stretch;
     for (const Use* use = first; use != last; ++use) {
       const std::uint32_t page = page_of[use->version.index()];
       if (page == kNone || use->range.empty()) continue;
-      const bool writing = task.promoted || writes(use->access);
+      const bool writing = (task.promoted && !use->argument) || writes(use->access);
       (writing ? touched[page].written : touched[page].read) = stretch;
     }
   }

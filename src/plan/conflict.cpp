@@ -13,6 +13,7 @@ ClashFinder::ClashFinder(const Problem& problem)
   window.order = program_order(problem.tasks.size());
   for (const TaskId task : window.order) window.position.push_back(task.value);
   window.lives = lives_of(problem, window.order);
+  for (const Version& version : problem.versions) window.alignment.push_back(version.alignment);
   source_ = take_pairs(problem, window, InPlace::leave);
 }
 
@@ -39,9 +40,11 @@ bool ClashFinder::meet(const Use& a, const Use& b) const {
   return align_down(y.offset, alignment) < x.end();
 }
 
-bool ClashFinder::misaligned(const Task& task, const Use& use) const {
-  return task.kind == TaskKind::dispatch && !use.any_offset && !use.argument &&
-         !use.range.empty() && use.range.offset % problem_.device.binding_alignment != 0;
+bool ClashFinder::misaligned(const Use& use) const {
+  if (use.any_offset || use.range.empty()) return false;
+  const Version& version = problem_.versions[use.version.index()];
+  const Bytes base = version.fixed ? version.fixed->offset : 0;
+  return (base + use.range.offset) % problem_.device.binding_alignment != 0;
 }
 
 bool ClashFinder::in_place(std::uint32_t task, const Use& a, const Use& b) const {
@@ -54,17 +57,17 @@ bool ClashFinder::in_place(std::uint32_t task, const Use& a, const Use& b) const
 
 void ClashFinder::find(std::uint32_t t, std::vector<Clash>& clashes) const {
   const Task& task = problem_.tasks[t];
-  if (!problem_.device.exclusion) return;
   const std::uint32_t end = task.first_use + task.use_count;
   for (std::uint32_t i = task.first_use; i < end; ++i) {
-    if (misaligned(task, problem_.uses[i])) clashes.push_back({t, i, i});
+    if (misaligned(problem_.uses[i])) clashes.push_back({t, i, i});
   }
+  if (!problem_.device.exclusion) return;
   for (std::uint32_t j = task.first_use + 1; j < end; ++j) {
     for (std::uint32_t i = task.first_use; i < j; ++i) {
       const Use& a = problem_.uses[i];
       const Use& b = problem_.uses[j];
-      const bool writes_a = task.promoted || writes(a.access);
-      const bool writes_b = task.promoted || writes(b.access);
+      const bool writes_a = (task.promoted && !a.argument) || writes(a.access);
+      const bool writes_b = (task.promoted && !b.argument) || writes(b.access);
       if ((!writes_a && !writes_b) || !one_page(a, b) || in_place(t, a, b)) continue;
       if (writes_a != writes_b || meet(a, b)) clashes.push_back({t, i, j});
     }
@@ -75,14 +78,14 @@ bool ClashFinder::promotable(std::uint32_t t) const {
   const Task& task = problem_.tasks[t];
   const std::uint32_t end = task.first_use + task.use_count;
   for (std::uint32_t i = task.first_use; i < end; ++i) {
-    if (misaligned(task, problem_.uses[i])) return false;
+    if (misaligned(problem_.uses[i])) return false;
   }
   for (std::uint32_t j = task.first_use + 1; j < end; ++j) {
     for (std::uint32_t i = task.first_use; i < j; ++i) {
-      if (one_page(problem_.uses[i], problem_.uses[j]) &&
-          meet(problem_.uses[i], problem_.uses[j])) {
-        return false;
-      }
+      const Use& a = problem_.uses[i];
+      const Use& b = problem_.uses[j];
+      if (!one_page(a, b) || (a.argument && b.argument)) continue;
+      if (a.argument || b.argument || meet(a, b)) return false;
     }
   }
   return true;

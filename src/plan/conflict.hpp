@@ -30,7 +30,7 @@ class ClashFinder {
   [[nodiscard]] bool promotable(std::uint32_t task) const;
 
  private:
-  [[nodiscard]] bool misaligned(const Task& task, const Use& use) const;
+  [[nodiscard]] bool misaligned(const Use& use) const;
   [[nodiscard]] bool meet(const Use& a, const Use& b) const;
   [[nodiscard]] bool one_page(const Use& a, const Use& b) const;
   [[nodiscard]] bool in_place(std::uint32_t task, const Use& a, const Use& b) const;

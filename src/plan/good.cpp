@@ -38,8 +38,44 @@ class Improver {
     heat_ = total / problem.items.size();
   }
 
+  void start_greedily() { find_starts(); }
+
+  void start_quickly() {
+    const std::vector<std::uint32_t> order = by_size(problem_);
+    fewest_ = kMostPages + 1;
+    for (const std::uint32_t wanted : {4U, 6U}) {
+      if (!search_.start_greedily(order, wanted)) continue;
+      const std::uint32_t used = pages_of(search_.current());
+      fewest_ = std::min(fewest_, used);
+      for (std::uint32_t k = used; k <= kMostPages; ++k) {
+        if (starts_[k].empty() || k == used) starts_[k] = search_.current();
+      }
+    }
+    if (!keeper_.plan().page.empty()) packed_ = keeper_.cost().held;
+  }
+
+  /// As long as the budget lasts: lower assignments. Packs the last one only.
+  void run_quickly() {
+    if (fewest_ > kMostPages) return;
+    const std::uint64_t episode = budget_.work / 8;
+    for (std::uint32_t failures = 0; search_.work() < budget_.work;) {
+      const std::uint32_t known = pages_of(search_.best());
+      const std::uint32_t pages = std::min(known + 1, kMostPages);
+      search_.start(search_.best(), pages);
+      const Bytes gap = search_.best_sum() - std::min(bound_, search_.best_sum());
+      if (gap == 0) break;
+      const Bytes step = std::max(std::min(unit_, gap), gap >> (std::min(failures, 3U) + 1));
+      const std::uint64_t left = budget_.work - search_.work();
+      if (!search_.reach(search_.best_sum() - step, std::min(episode, left), heat_, random_)) {
+        ++failures;
+      }
+    }
+    if (search_.best_sum() >= packed_) return;
+    search_.start(search_.best(), pages_of(search_.best()));
+    pack_current();
+  }
+
   void run() {
-    find_starts();
     if (fewest_ > kMostPages) return;
     const std::uint64_t episode = std::max<std::uint64_t>(budget_.work / 20, 20'000);
     std::uint32_t failures = 0;
@@ -98,7 +134,6 @@ class Improver {
   }
 
   void pack_current() {
-    constexpr std::uint64_t kWorkPerItem = 4000;
     const auto existing = static_cast<std::uint32_t>(problem_.bins.size());
     const Assignment& page = search_.current();
     PoolPlan plan;
@@ -116,8 +151,10 @@ class Improver {
       items.clear();
       for (const std::uint32_t i : on[p]) items.push_back(problem_.items[i]);
       const Bytes target = max_live(items, problem_.positions);
-      const Packing packing = pack(items, target, kWorkPerItem * items.size(), random_);
-      pack_work_ += (packing.extent == target ? 300 : kWorkPerItem) * items.size();
+      const Packing packing = pack(items, target, budget_.pack_per_item * items.size(), random_);
+      pack_work_ += (packing.extent == target ? std::min<std::uint64_t>(300, budget_.pack_per_item)
+                                              : budget_.pack_per_item) *
+                    items.size();
       for (std::size_t k = 0; k < items.size(); ++k) plan.offset[on[p][k]] = packing.offset[k];
       plan.extent[existing + p] = packing.extent;
       sum += packing.extent;
@@ -143,6 +180,14 @@ class Improver {
   std::uint64_t pack_work_ = 0;
 };
 
+/// The search keeps lists per position, and the packer lists per item; memory has to stay linear.
+bool affordable(const PoolProblem& problem) {
+  std::uint64_t cells = 0;
+  for (const Item& item : problem.items) cells += item.end - item.start;
+  return problem.items.size() >= 2 &&
+         cells <= 64 * (problem.items.size() + problem.positions) + 1'000'000;
+}
+
 }  // namespace
 
 std::uint64_t good_work(const PoolProblem& problem) {
@@ -155,12 +200,18 @@ std::uint64_t good_work(const PoolProblem& problem) {
 }
 
 void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random) {
-  // The search keeps a list per position; memory has to stay linear.
-  std::uint64_t cells = 0;
-  for (const Item& item : problem.items) cells += item.end - item.start;
-  const std::uint64_t affordable = 64 * (problem.items.size() + problem.positions) + 1'000'000;
-  if (problem.items.size() < 2 || cells > affordable) return;
-  Improver(problem, keeper, budget, random).run();
+  if (!affordable(problem)) return;
+  Improver improver(problem, keeper, budget, random);
+  improver.start_greedily();
+  improver.run();
+}
+
+void improve_quickly(const PoolProblem& problem, Keeper& keeper, const Budget& budget,
+                     Random& random) {
+  if (!affordable(problem)) return;
+  Improver improver(problem, keeper, budget, random);
+  improver.start_quickly();
+  improver.run_quickly();
 }
 
 }  // namespace berth::plan::detail

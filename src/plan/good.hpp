@@ -15,14 +15,19 @@ namespace berth::plan::detail {
 
 /// What a search may spend.
 struct Budget {
-  std::uint64_t work = 0;             ///< in units of about a nanosecond
-  std::function<bool()> out_of_time;  ///< asked now and then; empty: never
+  std::uint64_t work = 0;              ///< in units of about a nanosecond
+  std::uint64_t pack_per_item = 4000;  ///< work for packing one assignment
+  std::function<bool()> out_of_time;   ///< asked now and then; empty: never
 };
 
 /// Work for `good`: grows with the number of items, and more where lives are long and entangled.
 [[nodiscard]] std::uint64_t good_work(const PoolProblem& problem);
 
-/// Shows `keeper` better and better plans on new pages.
+/// Shows `keeper` better and better plans on new pages, from greedy starts with few to many pages.
 void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random);
+
+/// The same from one cheap start, for `fast`.
+void improve_quickly(const PoolProblem& problem, Keeper& keeper, const Budget& budget,
+                     Random& random);
 
 }  // namespace berth::plan::detail

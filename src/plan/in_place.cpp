@@ -2,7 +2,9 @@
 #include "plan/in_place.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace berth::plan::detail {
@@ -31,7 +33,9 @@ bool allowed(const Problem& problem, const Window& window, const InPlacePair& pa
     return false;
   }
   if (out.fixed && in.fixed != out.fixed) return false;
-  if (in.fixed && !out.fixed && in.fixed->offset % out.alignment != 0) return false;
+  if (in.fixed && !out.fixed && in.fixed->offset % window.alignment[pair.output.index()] != 0) {
+    return false;
+  }
   const std::uint32_t at = window.position[pair.task.index()];
   if (window.lives[pair.input.index()].end != at + 1 ||
       window.lives[pair.output.index()].start != at) {
@@ -63,85 +67,164 @@ std::uint32_t misfit(const Problem& problem, const Window& window,
   return kNone;
 }
 
-/// Outputs of fixed inputs take their place only where that breaks no rule.
-void drop_misfits(const Problem& problem, Window& window, std::vector<std::uint32_t>& source) {
-  std::vector<std::uint32_t> heir(source.size(), kNone);
-  for (std::uint32_t v = 0; v < source.size(); ++v) {
-    if (source[v] != kNone) heir[source[v]] = v;
+/// Takes pairs choice by choice: code exists for all pairs of a task's choice together.
+class Taker {
+ public:
+  Taker(const Problem& problem, Window& window, InPlace in_place)
+      : problem_(problem), window_(window), in_place_(in_place) {
+    const std::size_t count = problem.versions.size();
+    source_.assign(count, kNone);
+    heir_.assign(count, kNone);
+    pair_of_.assign(count, kNone);
   }
-  bool again = true;
-  while (again) {
-    again = false;
-    for (const Task& task : problem.tasks) {
-      std::uint32_t v = misfit(problem, window, source, task);
-      if (v == kNone) continue;
-      again = true;
-      heir[source[v]] = kNone;
-      source[v] = kNone;
-      for (; v != kNone; v = heir[v]) {  // the links behind it lose their place as well
-        if (problem.versions[v].fixed) {
-          source[v] = kNone;
-          break;
-        }
-        window.given[v] = {};
+
+  std::vector<std::uint32_t> run() {
+    // Links of a chain come in the order of their tasks, so an input's place is known by then.
+    TaskId done;
+    for (const Choice& choice : choices()) {
+      const TaskId task = problem_.in_place[choice.pairs.front()].task;
+      if (task == done || !can_take(choice)) continue;
+      for (const std::uint32_t i : choice.pairs) take(i);
+      done = task;
+    }
+    if (inherited_) drop_misfits();
+    for (std::size_t v = 0; v < source_.size(); ++v) {
+      if (source_[v] != kNone) window_.taken.push_back(pair_of_[v]);
+    }
+    std::sort(window_.taken.begin(), window_.taken.end());
+    return std::move(source_);
+  }
+
+ private:
+  struct Choice {
+    std::uint32_t position = 0;
+    Bytes saved = 0;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>
+        rank;  ///< by use, so that ids play no role
+    std::vector<std::uint32_t> pairs;
+  };
+
+  /// The choices whose pairs are all allowed; of one task, what saves most comes first.
+  std::vector<Choice> choices() const {
+    std::vector<std::uint32_t> index(problem_.in_place.size());
+    std::iota(index.begin(), index.end(), 0);
+    const auto key = [&](std::uint32_t i) {
+      const InPlacePair& pair = problem_.in_place[i];
+      return std::tuple(pair.task, pair.choice, i);
+    };
+    std::sort(index.begin(), index.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    std::vector<Choice> choices;
+    for (std::size_t i = 0; i < index.size();) {
+      const InPlacePair& first = problem_.in_place[index[i]];
+      Choice choice;
+      choice.position = window_.position[first.task.index()];
+      bool fine = true;
+      bool both_fixed = false;
+      for (; i < index.size(); ++i) {
+        const InPlacePair& pair = problem_.in_place[index[i]];
+        if (pair.task != first.task || pair.choice != first.choice) break;
+        fine = fine && allowed(problem_, window_, pair);
+        if (!fine) continue;
+        const Version& output = problem_.versions[pair.output.index()];
+        both_fixed = both_fixed || output.fixed.has_value();
+        choice.saved += output.bytes;
+        choice.rank.emplace_back(use_index(pair.task, pair.input),
+                                 use_index(pair.task, pair.output));
+        choice.pairs.push_back(index[i]);
+      }
+      if (!fine || (in_place_ == InPlace::leave && !both_fixed)) continue;
+      std::sort(choice.rank.begin(), choice.rank.end());
+      choices.push_back(std::move(choice));
+    }
+    std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+      return std::tie(a.position, b.saved, a.rank) < std::tie(b.position, a.saved, b.rank);
+    });
+    return choices;
+  }
+
+  std::uint32_t use_index(TaskId task, VersionId version) const {
+    const Use* const use = only_use(problem_, problem_.tasks[task.index()], version);
+    return static_cast<std::uint32_t>(use - problem_.uses.data());
+  }
+
+  bool can_take(const Choice& choice) const {
+    std::vector<std::uint32_t> seen;
+    for (const std::uint32_t i : choice.pairs) {
+      const InPlacePair& pair = problem_.in_place[i];
+      const Place& place = window_.given[pair.input.index()];
+      const Version& output = problem_.versions[pair.output.index()];
+      if (source_[pair.output.index()] != kNone || heir_[pair.input.index()] != kNone) return false;
+      if (place.page.valid() && place.offset % window_.alignment[pair.output.index()] != 0) {
+        return false;
+      }
+      if (output.fixed && place != *output.fixed) return false;
+      for (const std::uint32_t v : {pair.input.value, pair.output.value}) {
+        if (std::find(seen.begin(), seen.end(), v) != seen.end()) return false;
+        seen.push_back(v);
+      }
+    }
+    return true;
+  }
+
+  void take(std::uint32_t i) {
+    const InPlacePair& pair = problem_.in_place[i];
+    source_[pair.output.index()] = pair.input.value;
+    heir_[pair.input.index()] = pair.output.value;
+    pair_of_[pair.output.index()] = i;
+    const Place& place = window_.given[pair.input.index()];
+    if (!place.page.valid() || problem_.versions[pair.output.index()].fixed) return;
+    window_.given[pair.output.index()] = place;
+    inherited_ = true;
+  }
+
+  /// Outputs of given inputs take their place only where that breaks no rule.
+  void drop_misfits() {
+    bool again = true;
+    while (again) {
+      again = false;
+      for (const Task& task : problem_.tasks) {
+        const std::uint32_t v = misfit(problem_, window_, source_, task);
+        if (v == kNone) continue;
+        again = true;
+        drop(problem_.in_place[pair_of_[v]].task);
       }
     }
   }
-}
+
+  /// Gives up all pairs of a task, and those behind them that only held because of them.
+  void drop(TaskId task) {
+    for (std::uint32_t v = 0; v < source_.size(); ++v) {
+      if (source_[v] == kNone || problem_.in_place[pair_of_[v]].task != task) continue;
+      heir_[source_[v]] = kNone;
+      source_[v] = kNone;
+      for (std::uint32_t link = v; link != kNone; link = heir_[link]) {
+        if (problem_.versions[link].fixed) {
+          if (source_[link] != kNone) drop(problem_.in_place[pair_of_[link]].task);
+          break;
+        }
+        window_.given[link] = {};
+      }
+    }
+  }
+
+  const Problem& problem_;
+  Window& window_;
+  InPlace in_place_;
+  std::vector<std::uint32_t> source_;
+  std::vector<std::uint32_t> heir_;
+  std::vector<std::uint32_t> pair_of_;  ///< per version: the pair that it is the output of
+  bool inherited_ = false;
+};
 
 }  // namespace
 
 std::vector<std::uint32_t> take_pairs(const Problem& problem, Window& window, InPlace in_place) {
-  const std::size_t count = problem.versions.size();
-  std::vector<std::uint32_t> source(count, kNone);
-  window.given.assign(count, {});
-  for (std::size_t v = 0; v < count; ++v) {
+  window.given.assign(problem.versions.size(), {});
+  for (std::size_t v = 0; v < problem.versions.size(); ++v) {
     if (problem.versions[v].fixed) window.given[v] = *problem.versions[v].fixed;
   }
-  if (problem.in_place.empty()) return source;
-
-  // Rank by where the input is used, not by ids or by the list's order.
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> candidates;
-  for (std::uint32_t i = 0; i < problem.in_place.size(); ++i) {
-    const InPlacePair& pair = problem.in_place[i];
-    if (!allowed(problem, window, pair)) continue;
-    const bool both_fixed = problem.versions[pair.output.index()].fixed.has_value();
-    if (in_place == InPlace::leave && !both_fixed) continue;
-    const Task& task = problem.tasks[pair.task.index()];
-    const auto at = [&](VersionId v) {
-      return static_cast<std::uint64_t>(only_use(problem, task, v) - problem.uses.data());
-    };
-    candidates.emplace_back(std::uint64_t{window.position[pair.task.index()]} << 32, i);
-    candidates.back().first += (at(pair.input) - task.first_use) * task.use_count;
-    candidates.back().first += at(pair.output) - task.first_use;
-  }
-  std::sort(candidates.begin(), candidates.end());
-  std::vector<std::uint8_t> gives(count, 0);
-  std::vector<std::uint32_t> pair_of(count, kNone);
-  bool inherited = false;
-  for (const auto& [rank, i] : candidates) {
-    const InPlacePair& pair = problem.in_place[i];
-    const std::size_t in = pair.input.index();
-    const std::size_t out = pair.output.index();
-    if (source[out] != kNone || gives[in] != 0) continue;
-    // Links of a chain come in the order of their tasks, so the input's place is known by now.
-    const Place place = window.given[in];
-    if (place.page.valid() && place.offset % problem.versions[out].alignment != 0) continue;
-    if (problem.versions[out].fixed && place != *problem.versions[out].fixed) continue;
-    source[out] = pair.input.value;
-    gives[in] = 1;
-    pair_of[out] = i;
-    if (place.page.valid() && !problem.versions[out].fixed) {
-      window.given[out] = place;
-      inherited = true;
-    }
-  }
-  if (inherited) drop_misfits(problem, window, source);
-  for (std::size_t v = 0; v < count; ++v) {
-    if (source[v] != kNone) window.taken.push_back(pair_of[v]);
-  }
-  std::sort(window.taken.begin(), window.taken.end());
-  return source;
+  return Taker(problem, window, in_place).run();
 }
 
 }  // namespace berth::plan::detail

@@ -82,6 +82,8 @@ NoPlan too_large(const Problem& problem, std::size_t v) {
               " bytes, but a page holds at most " + std::to_string(limit) + "."};
 }
 
+using Deadline = std::chrono::steady_clock::time_point;
+
 /// A plan of one order, or why there is none.
 struct Attempt {
   std::optional<Plan> plan;
@@ -97,14 +99,14 @@ bool better(const Attempt& a, const Attempt& b) {
 }
 
 Attempt attempt(const Problem& problem, const Options& options, const std::vector<TaskId>& order,
-                InPlace in_place) {
+                InPlace in_place, Deadline deadline) {
   const detail::Window window = detail::make_window(problem, order, in_place);
   Attempt result;
   if (window.unsolvable) {
     result.reason = {NoPlan::Reason::never_fits, 0, 0, *window.unsolvable};
     return result;
   }
-  Plan plan = detail::make_plan(problem, window, detail::solve(problem, window, options));
+  Plan plan = detail::make_plan(problem, window, detail::solve(problem, window, options, deadline));
   measure(problem, window, plan);
   result.held = held_bytes(problem, plan);
   if (result.held > problem.device.budget) {
@@ -144,16 +146,20 @@ std::variant<Plan, NoPlan> place(const Problem& problem, const Options& options)
         aliases ? detail::data_levels(detail::Hazards(problem, detail::Aliases::respect))
                 : levels));
   }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto many = static_cast<int>(orders.size());
   Attempt best;
-  for (const std::vector<TaskId>& order : orders) {
-    Attempt next = attempt(problem, options, order, InPlace::take);
-    const bool retry = !next.plan || (options.effort != Effort::fast && !problem.in_place.empty());
-    if (retry && !problem.in_place.empty()) {
-      Attempt other = attempt(problem, options, order, InPlace::leave);
+  for (int k = 0; k < many; ++k) {
+    const std::vector<TaskId>& order = orders[static_cast<std::size_t>(k)];
+    const Deadline half = begin + options.time * (2 * k + 1) / (2 * many);
+    const Deadline end = begin + options.time * (k + 1) / many;
+    const bool choice = !problem.in_place.empty() && options.effort != Effort::fast;
+    Attempt next = attempt(problem, options, order, InPlace::take, choice ? half : end);
+    if (choice || (!next.plan && !problem.in_place.empty())) {
+      Attempt other = attempt(problem, options, order, InPlace::leave, end);
       if (better(other, next)) next = std::move(other);
     }
-    const bool first = &order == &orders.front();
-    if (first || better(next, best)) best = std::move(next);
+    if (k == 0 || better(next, best)) best = std::move(next);
   }
   if (!best.plan) return std::move(best.reason);
   Statistics& s = best.plan->statistics;

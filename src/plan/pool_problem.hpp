@@ -49,13 +49,23 @@ struct Item {
   }
 };
 
+/// Bytes of an existing page that a version with a given place holds for a while.
+struct Block {
+  Range range;
+  std::uint32_t start = 0;
+  std::uint32_t end = 0;
+};
+
 /// An existing page: what is free on it, and what it costs.
 struct Bin {
   PageId page;
   Bytes bytes = 0;
   Bytes limit = 0;          ///< how large it may become: more than `bytes` with Growth::extend
   std::vector<Range> free;  ///< sorted; what it may grow by is free
-  bool idle = false;        ///< costs its bytes only if it is used
+  /// The same and the places of given versions, which are free while `blocks` do not hold them.
+  std::vector<Range> rooms;
+  std::vector<Block> blocks;
+  bool idle = false;  ///< costs its bytes only if it is used
 };
 
 /// No page is larger, so that offsets can be rounded up without a thought. Far above all versions.

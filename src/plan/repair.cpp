@@ -24,7 +24,6 @@ using detail::kNone;
 
 std::vector<Clash> all_clashes(const Problem& problem) {
   std::vector<Clash> clashes;
-  if (!problem.device.exclusion) return clashes;
   const ClashFinder finder(problem);
   for (std::uint32_t t = 0; t < problem.tasks.size(); ++t) finder.find(t, clashes);
   return clashes;
@@ -59,8 +58,10 @@ class Rewriter {
     copy.kind = TaskKind::copy;
     copy.first_use = static_cast<std::uint32_t>(result_.problem.uses.size());
     copy.use_count = 2;
-    result_.problem.uses.push_back(from);
-    result_.problem.uses.push_back(to);
+    for (Use use : {from, to}) {
+      use.any_offset = true;  // copies are bound nowhere
+      result_.problem.uses.push_back(use);
+    }
     result_.problem.tasks.push_back(copy);
     result_.original.emplace_back();
     return TaskId{static_cast<std::uint32_t>(result_.problem.tasks.size() - 1)};
@@ -335,7 +336,8 @@ class Bouncer {
       }
       result_.repairs.push_back(std::move(repair));
       bounced_.emplace_back(TaskId{t}, use.version);
-      uses[u] = {to, use.access, whole};
+      uses[u].version = to;
+      uses[u].range = whole;
     }
     for (std::size_t r = first_repair; r < result_.repairs.size(); ++r) {
       result_.repairs[r].task = out.next();

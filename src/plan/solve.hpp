@@ -4,6 +4,7 @@
 // keeps the best answer.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "berth/plan/planner.hpp"
@@ -11,7 +12,9 @@
 
 namespace berth::plan::detail {
 
+/// `deadline`: when `best` stops; the other efforts do not look at the clock.
 [[nodiscard]] std::vector<PoolPlan> solve(const Problem& problem, const Window& window,
-                                          const Options& options);
+                                          const Options& options,
+                                          std::chrono::steady_clock::time_point deadline);
 
 }  // namespace berth::plan::detail

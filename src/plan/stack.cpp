@@ -16,11 +16,16 @@ class Shelf {
 
   Shelf(const Bin& bin, std::uint32_t positions) : limit_(bin.limit), extent_(bin.bytes) {
     Bytes at = 0;
-    for (const Range& free : bin.free) {
-      if (free.offset > at) blocks_.push_back({at, free.offset, 0, positions});
-      at = free.end();
+    for (const Range& room : bin.rooms) {
+      if (room.offset > at) blocks_.push_back({at, room.offset, 0, positions});
+      at = room.end();
     }
     if (at < bin.limit) blocks_.push_back({at, bin.limit, 0, positions});
+    for (const Block& block : bin.blocks) {
+      blocks_.push_back({block.range.offset, block.range.end(), block.start, block.end});
+    }
+    std::stable_sort(blocks_.begin(), blocks_.end(),
+                     [](const Placed& a, const Placed& b) { return a.from < b.from; });
   }
 
   [[nodiscard]] Bytes extent() const { return extent_; }
@@ -28,7 +33,7 @@ class Shelf {
   /// The lowest hole that is large enough all through the item's life.
   [[nodiscard]] std::optional<Bytes> find(const Item& item) const {
     Bytes at = 0;
-    for (const Block& block : blocks_) {
+    for (const Placed& block : blocks_) {
       if (block.start >= item.end || item.start >= block.end) continue;
       if (block.from >= at && block.from - at >= item.size) break;
       at = std::max(at, align_up(block.to, item.alignment));
@@ -40,19 +45,19 @@ class Shelf {
   void put(const Item& item, Bytes offset) {
     const Bytes end = offset + std::min(item.size, limit_ - offset);
     const auto at = std::partition_point(blocks_.begin(), blocks_.end(),
-                                         [&](const Block& b) { return b.from < offset; });
+                                         [&](const Placed& b) { return b.from < offset; });
     blocks_.insert(at, {offset, end, item.start, item.end});
     extent_ = std::max(extent_, end);
   }
 
  private:
-  struct Block {
+  struct Placed {
     Bytes from;
     Bytes to;
     std::uint32_t start;
     std::uint32_t end;
   };
-  std::vector<Block> blocks_;
+  std::vector<Placed> blocks_;
   Bytes limit_ = 0;
   Bytes extent_ = 0;
 };

@@ -18,6 +18,11 @@ std::span<const Use> uses_of(const Problem& problem, const Task& task) {
   return {problem.uses.data() + task.first_use, task.use_count};
 }
 
+/// Promoted tasks bind all their uses read_write, but for the arguments of an indirect dispatch.
+bool is_writable(const Task& task, const Use& use) {
+  return writes(use.access) || (task.promoted && !use.argument);
+}
+
 std::string name(const char* what, std::uint32_t id) {
   return std::string(what) + " " + std::to_string(id);
 }
@@ -51,9 +56,9 @@ class Grouping {
         const std::uint32_t pool = pool_index(version.pool);
         window_.pool_of[link] = pool;
         window_.item_of[link] = static_cast<std::uint32_t>(window_.pools[pool].items.size());
-        window_.pools[pool].items.push_back({align_up(version.bytes, version.alignment),
-                                             version.bytes, version.alignment, life.start,
-                                             life.end});
+        const Bytes alignment = window_.alignment[link];
+        window_.pools[pool].items.push_back(
+            {align_up(version.bytes, alignment), version.bytes, alignment, life.start, life.end});
         continue;
       }
       const std::uint32_t pool = window_.pool_of[source[link]];
@@ -61,7 +66,7 @@ class Grouping {
       window_.pool_of[link] = pool;
       window_.item_of[link] = item;
       Item& whole = window_.pools[pool].items[item];
-      whole.alignment = std::max(whole.alignment, version.alignment);
+      whole.alignment = std::max(whole.alignment, window_.alignment[link]);
       whole.size = align_up(whole.bytes, whole.alignment);
       whole.end = life.end;
     }
@@ -108,17 +113,33 @@ class Conflicts {
 
  private:
   void visit(std::uint32_t t) {
+    if (problem_.device.binding_alignment > 1) check_bindings(t);
     if (!problem_.device.exclusion || problem_.tasks[t].use_count < 2) return;
-    if (!problem_.tasks[t].promoted) exclude(t);
+    exclude(t);
     if (problem_.tasks[t].promoted || problem_.device.binding_alignment > 1) round_apart(t);
   }
 
+  /// Bindings start at multiples of the device's alignment; see alignments_of().
+  void check_bindings(std::uint32_t t) {
+    for (const Use& use : uses_of(problem_, problem_.tasks[t])) {
+      if (use.any_offset || use.range.empty()) continue;
+      const Place& place = window_.given[use.version.index()];
+      const Bytes base = place.page.valid() ? place.offset : 0;
+      if ((base + use.range.offset) % problem_.device.binding_alignment == 0) continue;
+      fail("Task " + std::to_string(t) + " binds " + name("version", use.version.value) +
+           " from offset " + std::to_string(base + use.range.offset) +
+           " on, which is no multiple of the binding alignment " +
+           std::to_string(problem_.device.binding_alignment) + "; repair() can bounce it.");
+    }
+  }
+
   void exclude(std::uint32_t t) {
+    const Task& task = problem_.tasks[t];
     written_.clear();
     read_.clear();
-    for (const Use& use : uses_of(problem_, problem_.tasks[t])) {
+    for (const Use& use : uses_of(problem_, task)) {
       if (use.range.empty()) continue;
-      (writes(use.access) ? written_ : read_).push_back(use.version.value);
+      (is_writable(task, use) ? written_ : read_).push_back(use.version.value);
     }
     for (const std::uint32_t w : written_) {
       for (const std::uint32_t r : read_) {
@@ -138,9 +159,9 @@ class Conflicts {
     const Task& task = problem_.tasks[t];
     const auto uses = uses_of(problem_, task);
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      if (uses[i].range.empty() || (!task.promoted && !writes(uses[i].access))) continue;
+      if (uses[i].range.empty() || !is_writable(task, uses[i])) continue;
       for (std::size_t j = 0; j < i; ++j) {
-        if (uses[j].range.empty() || (!task.promoted && !writes(uses[j].access))) continue;
+        if (uses[j].range.empty() || !is_writable(task, uses[j])) continue;
         round_apart(t, uses[j], uses[i]);
       }
     }
@@ -159,11 +180,11 @@ class Conflicts {
       if (meet && source_[a] != b && source_[b] != a) fail_rounding(t, a, b);
       return;
     }
+    // Aligned versions are padded to their alignment, so nothing can round down into them.
     const auto aligned = [&](std::uint32_t v) {
       const Place& place = window_.given[v];
-      const Version& version = problem_.versions[v];
-      return place.page.valid() ? (place.offset | version.bytes) % alignment == 0
-                                : version.alignment % alignment == 0;
+      return place.page.valid() ? (place.offset | problem_.versions[v].bytes) % alignment == 0
+                                : window_.alignment[v] % alignment == 0;
     };
     if (a != b) {
       if (!aligned(a) && !aligned(b)) part(t, a, b, "writes");
@@ -239,6 +260,48 @@ class Conflicts {
   std::vector<std::uint32_t> read_;
 };
 
+/// The lives of given versions on the bins. Their bytes are room for others before and after.
+void add_given(const Problem& problem, Window& window, const std::vector<std::uint32_t>& bin_of) {
+  std::map<PoolId, PoolProblem*> pools;
+  for (PoolProblem& pool : window.pools) {
+    pools.emplace(pool.pool, &pool);
+    for (Bin& bin : pool.bins) bin.rooms = bin.free;
+  }
+  for (std::size_t v = 0; v < problem.versions.size(); ++v) {
+    const Version& version = problem.versions[v];
+    const Place& place = window.given[v];
+    if (!place.page.valid() || version.bytes == 0 || bin_of[place.page.index()] == kNone) continue;
+    const auto pool = pools.find(version.pool);
+    if (pool == pools.end()) continue;
+    Bin& bin = pool->second->bins[bin_of[place.page.index()]];
+    const Range range{place.offset, version.bytes};
+    bin.rooms.push_back(range);
+    Life life = window.lives[v];
+    if (life.end == 0 && version.incoming && version.outlives) {
+      life.end = static_cast<std::uint32_t>(problem.tasks.size());
+    }
+    if (life.end != 0) bin.blocks.push_back({range, life.start, life.end});
+  }
+  for (PoolProblem& pool : window.pools) {
+    for (Bin& bin : pool.bins) {
+      std::sort(bin.rooms.begin(), bin.rooms.end());
+      std::sort(bin.blocks.begin(), bin.blocks.end(), [](const Block& a, const Block& b) {
+        return std::tie(a.range, a.start, a.end) < std::tie(b.range, b.start, b.end);
+      });
+      std::vector<Range> joined;
+      for (const Range& range : bin.rooms) {
+        if (range.empty()) continue;
+        if (joined.empty() || range.offset > joined.back().end()) {
+          joined.push_back(range);
+        } else {
+          joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().offset;
+        }
+      }
+      bin.rooms = std::move(joined);
+    }
+  }
+}
+
 /// Finds two fixed versions that share bytes while both live.
 void check_fixed_overlaps(const Problem& problem, Window& window,
                           const std::vector<std::uint32_t>& source) {
@@ -313,6 +376,24 @@ std::vector<Life> lives_of(const Problem& problem, const std::vector<TaskId>& or
   return lives;
 }
 
+namespace {
+
+/// A version's own alignment, or that of its bindings if it is bound at its start by a use that has
+/// to be aligned.
+std::vector<Bytes> alignments_of(const Problem& problem) {
+  std::vector<Bytes> alignment(problem.versions.size());
+  for (std::size_t v = 0; v < alignment.size(); ++v) alignment[v] = problem.versions[v].alignment;
+  if (problem.device.binding_alignment == 1) return alignment;
+  for (const Use& use : problem.uses) {
+    if (use.any_offset || use.range.empty()) continue;
+    Bytes& own = alignment[use.version.index()];
+    own = std::max(own, problem.device.binding_alignment);
+  }
+  return alignment;
+}
+
+}  // namespace
+
 Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in_place) {
   Window window;
   window.order = std::move(order);
@@ -321,6 +402,7 @@ Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in
     window.position[window.order[p].index()] = p;
   }
   window.lives = lives_of(problem, window.order);
+  window.alignment = alignments_of(problem);
   const std::vector<std::uint32_t> source = take_pairs(problem, window, in_place);
   Grouping(problem, window, source);
 
@@ -335,7 +417,11 @@ Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in
       const Page& page = problem.pages[p];
       if (page.pool != pool.pool) continue;
       bin_of[p] = static_cast<std::uint32_t>(pool.bins.size());
-      Bin bin{PageId{p}, page.bytes, page.bytes, page.free, page.idle};
+      Bin bin;
+      bin.page = PageId{p};
+      bin.bytes = bin.limit = page.bytes;
+      bin.free = page.free;
+      bin.idle = page.idle && !page.in_flight;
       if (pool.growth == Growth::extend && page.bytes < pool.page_limit) {
         bin.limit = pool.page_limit;
         if (!bin.free.empty() && bin.free.back().end() == page.bytes) {
@@ -347,6 +433,7 @@ Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in
       pool.bins.push_back(std::move(bin));
     }
   }
+  add_given(problem, window, bin_of);
   Conflicts(problem, window, bin_of, source);
   if (!window.unsolvable) check_fixed_overlaps(problem, window, source);
   return window;

@@ -31,6 +31,7 @@ struct Window {
   std::vector<TaskId> order;
   std::vector<std::uint32_t> position;  ///< per task
   std::vector<Life> lives;              ///< per version
+  std::vector<Bytes> alignment;         ///< per version, of its offset: its own, or of its bindings
   std::vector<std::uint32_t> taken;     ///< indices into Problem::in_place
   std::vector<PoolProblem> pools;
   std::vector<std::uint32_t> pool_of;  ///< per version: index into pools; kNone: see has_item()
