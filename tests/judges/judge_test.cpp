@@ -383,8 +383,10 @@ TEST(JudgeRejects, AFinishOutsideOfAValidationScope) {
 
 TEST(JudgeRejects, ASubmissionAfterTheLossOfTheDevice) {
   B b;
-  b.good_window().add(DeviceWasLost{"unplugged"}).good_window();
-  EXPECT_TRUE(breaks_only(judged(b), Rule::submit_after_loss, "Submission 1"));
+  b.good_window().add(DeviceWasLost{2, "another one"}).good_window();
+  EXPECT_TRUE(judged(b).ok()) << judged(b).text();
+  b.add(DeviceWasLost{1, "unplugged"}).good_window();
+  EXPECT_TRUE(breaks_only(judged(b), Rule::submit_after_loss, "Submission 2"));
 }
 
 TEST(JudgeRejects, ErrorScopesOutOfBalance) {

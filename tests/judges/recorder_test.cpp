@@ -143,6 +143,25 @@ TEST_P(RecorderOn, PartsOfARecordingAreJudgedAsOne) {
   EXPECT_EQ(verdict.dispatches, 2U);
 }
 
+TEST_P(RecorderOn, TwoDevicesOneAfterTheOtherAreToldApart) {
+  const auto window = [](RawDevice& device) {
+    WGPUBuffer page = device.make_buffer(kPageBytes, kPage, "page");
+    device.write(page, {1, 2, 3, 4});
+    EXPECT_EQ(device.read(page, 4).size(), 4U);
+    device.api().BufferDestroy(page);
+    device.api().BufferRelease(page);
+  };
+  window(raw);
+  {
+    RawDevice second(GetParam(), Recorder::get_proc, &recorder);
+    window(second);
+  }  // which is lost by being released
+  window(raw);
+  EXPECT_THAT(recorder.recording().all<DeviceSeen>(), testing::SizeIs(2));
+  const Verdict verdict = judge(recorder.recording());
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+}
+
 TEST(Recorder, RefusesASecondOne) {
   const Recorder first(library_of(RawAdapter::dawn_null));
   EXPECT_THROW(Recorder second(library_of(RawAdapter::dawn_null)), std::logic_error);

@@ -148,7 +148,7 @@ class Judge::Impl {
   std::map<ObjectId, Commands> commands_;
   std::vector<Scope> scopes_;
   std::map<ObjectId, std::vector<std::size_t>> open_;  // by device, innermost last
-  bool lost_ = false;
+  std::set<ObjectId> lost_;                            // devices
   std::uint64_t copies_ = 0;
   std::uint64_t clears_ = 0;
   std::uint64_t writes_ = 0;

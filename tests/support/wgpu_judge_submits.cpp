@@ -70,7 +70,7 @@ void Judge::Impl::on(const ErrorUncaptured& call) {
   violation(Rule::uncaptured_error, "No error scope caught: " + call.message);
 }
 
-void Judge::Impl::on(const DeviceWasLost& /*call*/) { lost_ = true; }
+void Judge::Impl::on(const DeviceWasLost& call) { lost_.insert(call.device); }
 
 void Judge::Impl::check_scopes_closed() {
   for (const auto& [device, stack] : open_) {
@@ -211,7 +211,6 @@ void Judge::Impl::check_made_in(const OpenScopes& scopes, const std::string& whe
 
 void Judge::Impl::on(const Submitted& call) {
   const std::string number = "Submission " + text(submits_++);
-  if (lost_) violation(Rule::submit_after_loss, number + " comes after the loss of the device.");
   for (const ObjectId id : call.commands) {
     std::string where = number;
     where += " (command buffer " + text(id) + ")";
@@ -222,6 +221,9 @@ void Judge::Impl::on(const Submitted& call) {
     }
     ++verdict.submitted;
     const Commands& commands = found->second;
+    if (lost_.contains(commands.content.device)) {
+      violation(Rule::submit_after_loss, where + " comes after the loss of its device.");
+    }
     check_finish_scope(commands, where);
     check_made_in(commands.scopes, where + " submits commands");
     for (const ObjectId buffer : commands.content.buffers) check_submitted_buffer(buffer, where);

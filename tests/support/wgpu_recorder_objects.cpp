@@ -31,10 +31,12 @@ struct DeviceWrap {
   State* state;
   WGPUDeviceLostCallbackInfo lost;
   WGPUUncapturedErrorCallbackInfo uncaptured;
+  ObjectId device = 0;  // none before it is made
 };
 struct RequestWrap {
   State* state;
   WGPURequestDeviceCallbackInfo info;
+  DeviceWrap* device;
 };
 
 void on_lost(const WGPUDevice* device, WGPUDeviceLostReason reason, WGPUStringView message,
@@ -43,7 +45,7 @@ void on_lost(const WGPUDevice* device, WGPUDeviceLostReason reason, WGPUStringVi
   // Released or never made: nothing that a client could have noticed.
   if (reason == WGPUDeviceLostReason_Unknown || reason == WGPUDeviceLostReason_Destroyed) {
     const std::lock_guard lock(wrap->state->mutex);
-    wrap->state->note(DeviceWasLost{text_of(message)});
+    wrap->state->note(DeviceWasLost{wrap->device, text_of(message)});
   }
   if (wrap->lost.callback != nullptr) {
     wrap->lost.callback(device, reason, message, wrap->lost.userdata1, wrap->lost.userdata2);
@@ -71,7 +73,7 @@ void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStringView
     const std::lock_guard lock(wrap->state->mutex);
     wrap->state->devices.forget(device);  // an older device may have had this address
   }
-  if (device != nullptr) wrap->state->device_of(device);
+  if (device != nullptr) wrap->device->device = wrap->state->device_of(device);
   if (wrap->info.callback != nullptr) {
     wrap->info.callback(status, device, message, wrap->info.userdata1, wrap->info.userdata2);
   }
@@ -86,7 +88,8 @@ WGPUFuture AdapterRequestDevice(WGPUAdapter adapter, const WGPUDeviceDescriptor*
   static std::mutex mutex;
   static auto* kept = new std::vector<std::unique_ptr<DeviceWrap>>;
   auto wrap = std::make_unique<DeviceWrap>(
-      DeviceWrap{&s, wrapped.deviceLostCallbackInfo, wrapped.uncapturedErrorCallbackInfo});
+      DeviceWrap{&s, wrapped.deviceLostCallbackInfo, wrapped.uncapturedErrorCallbackInfo, 0});
+  DeviceWrap* const device = wrap.get();
   if (wrapped.deviceLostCallbackInfo.callback == nullptr) {
     wrapped.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
   }
@@ -100,7 +103,7 @@ WGPUFuture AdapterRequestDevice(WGPUAdapter adapter, const WGPUDeviceDescriptor*
     const std::lock_guard lock(mutex);
     kept->push_back(std::move(wrap));
   }
-  auto request = std::make_unique<RequestWrap>(RequestWrap{&s, info});
+  auto request = std::make_unique<RequestWrap>(RequestWrap{&s, info, device});
   info.callback = &on_device;
   info.userdata1 = request.release();
   info.userdata2 = nullptr;

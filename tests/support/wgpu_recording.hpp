@@ -37,6 +37,7 @@ struct DeviceSeen {
   std::uint64_t uniform_alignment = 256;
 };
 struct DeviceWasLost {
+  ObjectId device = 0;
   std::string reason;
 };
 
