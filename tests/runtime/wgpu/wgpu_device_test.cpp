@@ -121,7 +121,15 @@ class Host {
  public:
   explicit Host(const TestDevice& target) : table_(target), null_(!target.computes) {
     options_ = table_.options();
-    instance = real<WGPUProcCreateInstance>("wgpuCreateInstance")(nullptr);
+    // Without OpenGL, whose drivers leak.
+    WGPUInstanceExtras extras{};
+    extras.chain.sType = static_cast<WGPUSType>(WGPUSType_InstanceExtras);
+    extras.flags = WGPUInstanceFlag_Default;
+    extras.backends = WGPUInstanceBackend_Primary;
+    WGPUInstanceDescriptor native{};
+    native.nextInChain = &extras.chain;
+    const bool is_native = real<void*>("wgpuGetVersion") != nullptr;
+    instance = real<WGPUProcCreateInstance>("wgpuCreateInstance")(is_native ? &native : nullptr);
     WGPURequestAdapterOptions wish = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
     if (null_) wish.backendType = WGPUBackendType_Null;
     WGPURequestAdapterCallbackInfo on_adapter{};

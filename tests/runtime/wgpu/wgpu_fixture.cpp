@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "berth/error.hpp"
 #include "berth_build_paths.hpp"
@@ -14,6 +15,15 @@ namespace berth::runtime::wgpu_test {
 
 namespace {
 constexpr Bytes kUniformAlignment = 256;  // enough for every device
+
+// The drivers leak a little, and LeakSanitizer knows whose it was only while they are loaded.
+void keep_loaded(const std::string& driver) {
+  try {
+    const platform::DynamicLibrary kept(driver);
+  } catch (const Error& error) {
+    std::printf("note: %s\n", error.what());
+  }
+}
 }  // namespace
 
 const TestDevice& native_lavapipe() {
@@ -35,6 +45,14 @@ std::vector<TestDevice> all_targets() {
 std::string name_of_target(const TestDevice& target) { return target.name; }
 
 ConnectOptions options_for(const TestDevice& target) {
+  [[maybe_unused]] static const bool kKept = [] {
+    keep_loaded("libvulkan.so.1");
+    keep_loaded("libvulkan_lvp.so");
+    keep_loaded(
+        (std::filesystem::path(build_paths::kSwiftShaderIcd).parent_path() / "libvk_swiftshader.so")
+            .string());
+    return true;
+  }();
   if (target.swiftshader) {
     setenv("VK_ICD_FILENAMES", build_paths::kSwiftShaderIcd.data(), 1);  // NOLINT: one thread
   } else {
