@@ -180,6 +180,7 @@ Embedder::Embedder(berth::Client client, const SafeTensors& weights)
                           kernels_->matmul[1][0], kernels_->matmul[1][1]};
   client_.prepare(all);
   client_.sync();
+  client_.trim();  // what staged the weights is ten times what a batch needs
 }
 
 Embedder::~Embedder() = default;

@@ -152,7 +152,7 @@ TEST(EmbedProgram, RefusesTextThatIsMissingEmptyOrNotUtf8) {
   expect_refused(embed(with(folder / "none.txt")), "none.txt");
   expect_refused(embed(with(folder / "empty.txt")), "empty.txt");
   expect_refused(embed(with(folder / "latin1.txt")), "0xE4");
-  expect_refused(embed(with((folder / "").parent_path())), "folder");
+  expect_refused(embed(with((folder / "").parent_path())), "Is a directory");
   expect_refused(embed({"good", "bad \xE4"}), "0xE4");
   expect_refused(embed({""}), "empty");
   EXPECT_FALSE(std::filesystem::exists(folder / "out.json"));

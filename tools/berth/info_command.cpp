@@ -24,6 +24,7 @@ void print_runtime(const ConnectOptions& options) {
   if (!options.webgpu.library.empty()) fmt::print("  asked for: {}\n", options.webgpu.library);
   try {
     const Client client = connect(options);
+    fmt::print("  available: {}\n", client.report().adapter);
     for (const auto& [name, value] : client.device_facts()) fmt::print("  {}: {}\n", name, value);
   } catch (const Error& error) {
     fmt::print("  not available: {}\n", error.what());
