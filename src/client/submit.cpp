@@ -196,6 +196,30 @@ void Core::settle(const Window& window, const Placement& placement) {
   }
 }
 
+namespace {
+
+/// Tensors of earlier windows are there whatever the plan: the window's own figures leave them out.
+struct OwnBytes {
+  Bytes lower_bound = 0;
+  Bytes planned_peak = 0;
+};
+OwnBytes own_bytes(const Placement& placement) {
+  plan::Problem own = placement.repaired.problem;
+  Bytes older = 0;
+  for (plan::Version& version : own.versions) {
+    if (!version.incoming) continue;
+    older += align_up(version.bytes, version.alignment);
+    version.bytes = 0;
+  }
+  for (plan::Use& use : own.uses) {
+    if (own.versions[use.version.index()].bytes == 0) use.range = {};
+  }
+  const Bytes peak = placement.plan.statistics.peak;
+  return {plan::lower_bound(own, placement.plan.order), peak > older ? peak - older : 0};
+}
+
+}  // namespace
+
 void Core::count(const Window& window, const Placement& placement, std::uint32_t bind_groups) {
   const plan::Statistics& s = placement.plan.statistics;
   ++totals_.windows;
@@ -222,8 +246,9 @@ void Core::count(const Window& window, const Placement& placement, std::uint32_t
   last_window_ = {};
   last_window_.tasks = static_cast<std::uint32_t>(window.tasks().size());
   last_window_.tensors = static_cast<std::uint32_t>(placement.repaired.problem.versions.size());
-  last_window_.lower_bound = s.lower_bound;
-  last_window_.planned_peak = s.peak;
+  const OwnBytes own = own_bytes(placement);
+  last_window_.lower_bound = own.lower_bound;
+  last_window_.planned_peak = own.planned_peak;
   last_window_.pages_made = placement.bytes_made;
   last_window_.pages = s.pages;
   last_window_.levels = s.levels;
