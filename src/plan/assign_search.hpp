@@ -12,12 +12,30 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "plan/pool_problem.hpp"
 #include "plan/random.hpp"
 
 namespace berth::plan::detail {
+
+/// Pairs of items that had better not share a page because tasks that could run side by side touch
+/// them. A stretch is what runs between two barriers; it is spoilt if one of its pairs shares a
+/// page.
+struct SoftPairs {
+  struct End {
+    std::uint32_t other = 0;
+    std::uint32_t stretch = 0;
+  };
+  std::vector<std::uint32_t> first;  ///< per item, and one more: its ends
+  std::vector<End> ends;
+  std::vector<std::uint32_t> first_pair;  ///< per stretch, and one more
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  [[nodiscard]] std::uint32_t stretches() const {
+    return static_cast<std::uint32_t>(first_pair.size() - 1);
+  }
+};
 
 class AssignSearch {
  public:
@@ -35,6 +53,12 @@ class AssignSearch {
 
   /// Makes random moves, however bad: somewhere else to start from.
   void shake(std::uint32_t moves, Random& random);
+
+  /// Lowers spoilt stretches while the peaks stay within `goal` together. `soft` has to live as
+  /// long as the search. Returns: the fewest spoilt pairs' cost found; best_soft() is that
+  /// assignment.
+  bool spread(const SoftPairs& soft, Bytes goal, std::uint64_t work, Bytes heat, Random& random);
+  [[nodiscard]] const std::vector<std::uint32_t>& best_soft() const { return best_soft_; }
 
   [[nodiscard]] Bytes current_sum();
   [[nodiscard]] const std::vector<std::uint32_t>& current() const { return page_; }
@@ -61,6 +85,14 @@ class AssignSearch {
   void note_all();
   void note_best();
 
+  [[nodiscard]] Load soft_cost(std::int32_t spoilt) const {
+    return spoilt == 0 ? 0 : per_stretch_ + per_pair_ * spoilt;
+  }
+  [[nodiscard]] Load soft_change(std::uint32_t from, std::uint32_t to);
+  void apply_soft();
+  void count_spoilt();
+  [[nodiscard]] std::uint32_t pick_spoilt(Random& random) const;
+
   const PoolProblem& problem_;
   std::uint32_t pages_;  ///< in use now
   std::uint32_t positions_ = 0;
@@ -83,6 +115,16 @@ class AssignSearch {
   std::vector<std::uint32_t> best_;
   Bytes best_sum_ = kWholeSize;
   std::uint64_t work_ = 0;
+
+  const SoftPairs* soft_ = nullptr;
+  Load per_stretch_ = 0;
+  Load per_pair_ = 0;
+  std::vector<std::int32_t> spoilt_;     ///< per stretch: pairs that share a page
+  std::vector<std::int32_t> spoilt_by_;  ///< per stretch: what the chain would change
+  std::vector<std::uint32_t> changed_;   ///< stretches with an entry there
+  std::vector<std::uint32_t> bad_;       ///< spoilt stretches, in no order
+  std::vector<std::uint32_t> bad_at_;    ///< per stretch: index into bad_, or kNone
+  std::vector<std::uint32_t> best_soft_;
 };
 
 }  // namespace berth::plan::detail

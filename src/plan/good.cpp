@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "plan/assign_search.hpp"
-#include "plan/pack.hpp"
+#include "plan/page_packing.hpp"
 #include "plan/stack.hpp"
 
 namespace berth::plan::detail {
@@ -82,7 +82,7 @@ class Improver {
     while (!finished()) {
       const std::uint32_t known = pages_of(search_.best());
       const std::uint32_t pages =
-          std::clamp(known + random_.below(3), fewest_, std::min(kMostPages, problem_.few_pages));
+          std::clamp(known + random_.below(4), fewest_, std::min(kMostPages, problem_.few_pages));
       search_.start(pages >= known ? search_.best() : starts_[pages], pages);
       // First far below what is known, then by less and less.
       const Bytes gap = search_.best_sum() - std::min(bound_, search_.best_sum());
@@ -134,36 +134,13 @@ class Improver {
   }
 
   void pack_current() {
-    const auto existing = static_cast<std::uint32_t>(problem_.bins.size());
-    const Assignment& page = search_.current();
-    PoolPlan plan;
-    plan.page.resize(page.size());
-    plan.offset.resize(page.size());
-    std::vector<std::vector<std::uint32_t>> on(pages_of(page));
-    for (std::uint32_t i = 0; i < page.size(); ++i) {
-      on[page[i]].push_back(i);
-      plan.page[i] = page[i] + existing;
-    }
-    plan.extent.assign(existing + on.size(), 0);
-    std::vector<Item> items;
-    Bytes sum = 0;
-    for (std::size_t p = 0; p < on.size(); ++p) {
-      items.clear();
-      for (const std::uint32_t i : on[p]) items.push_back(problem_.items[i]);
-      const Bytes target = max_live(items, problem_.positions);
-      const Packing packing = pack(items, target, budget_.pack_per_item * items.size(), random_);
-      pack_work_ += (packing.extent == target ? std::min<std::uint64_t>(300, budget_.pack_per_item)
-                                              : budget_.pack_per_item) *
-                    items.size();
-      for (std::size_t k = 0; k < items.size(); ++k) plan.offset[on[p][k]] = packing.offset[k];
-      plan.extent[existing + p] = packing.extent;
-      sum += packing.extent;
-    }
-    const bool fits = std::all_of(plan.extent.begin(), plan.extent.end(),
+    PackedPages packed = pack_pages(problem_, search_.current(), budget_.pack_per_item, random_);
+    pack_work_ += packed.work;
+    const bool fits = std::all_of(packed.plan.extent.begin(), packed.plan.extent.end(),
                                   [&](Bytes extent) { return extent <= problem_.page_limit; });
     if (!fits) return;
-    packed_ = std::min(packed_, sum);
-    keeper_.offer(std::move(plan));
+    packed_ = std::min(packed_, packed.sum);
+    keeper_.offer(std::move(packed.plan));
   }
 
   const PoolProblem& problem_;
@@ -196,7 +173,8 @@ std::uint64_t good_work(const PoolProblem& problem) {
   const std::uint64_t items = problem.items.size();
   const std::uint64_t percent = items == 0 ? 0 : problem.conflicts.edges() * 100 / items;
   const std::uint64_t tangled = std::clamp<std::uint64_t>(percent, 350, 400) - 350;
-  return items * (18'000 + 3'000 * tangled);
+  const std::uint64_t slope = items < 500 ? 6'000 : 3'000;
+  return items * (24'000 + slope * tangled);
 }
 
 void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random) {

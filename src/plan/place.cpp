@@ -91,10 +91,13 @@ struct Attempt {
   Bytes held = 0;
 };
 
-bool better(const Attempt& a, const Attempt& b) {
+bool better(const Problem& problem, const Attempt& a, const Attempt& b) {
   if (!a.plan || !b.plan) return a.plan.has_value();
   const Statistics& x = a.plan->statistics;
   const Statistics& y = b.plan->statistics;
+  if (problem.goal.mode == Mode::most_overlap && x.barriers != y.barriers) {
+    return x.barriers < y.barriers;
+  }
   return std::tuple(x.to_make, a.held, x.barriers) < std::tuple(y.to_make, b.held, y.barriers);
 }
 
@@ -157,9 +160,9 @@ std::variant<Plan, NoPlan> place(const Problem& problem, const Options& options)
     Attempt next = attempt(problem, options, order, InPlace::take, choice ? half : end);
     if (choice || (!next.plan && !problem.in_place.empty())) {
       Attempt other = attempt(problem, options, order, InPlace::leave, end);
-      if (better(other, next)) next = std::move(other);
+      if (better(problem, other, next)) next = std::move(other);
     }
-    if (k == 0 || better(next, best)) best = std::move(next);
+    if (k == 0 || better(problem, next, best)) best = std::move(next);
   }
   if (!best.plan) return std::move(best.reason);
   Statistics& s = best.plan->statistics;

@@ -30,6 +30,36 @@ Graph::Graph(std::size_t nodes, std::vector<std::pair<std::uint32_t, std::uint32
   to_.resize(out);
 }
 
+std::uint32_t pool_barriers(const PoolProblem& problem, std::span<const std::uint32_t> page,
+                            std::uint32_t pages) {
+  struct Seen {
+    std::uint32_t read = 0;
+    std::uint32_t written = 0;
+  };
+  const auto items = static_cast<std::uint32_t>(problem.items.size());
+  std::vector<Seen> seen(pages);
+  std::uint32_t stretch = 1;
+  for (std::uint32_t p = 0; p < problem.positions; ++p) {
+    const std::span<const Touch> touches(problem.touches.data() + problem.first_touch[p],
+                                         problem.touches.data() + problem.first_touch[p + 1]);
+    const auto page_of = [&](const Touch& t) {
+      return t.item < items ? page[t.item] : t.item - items;
+    };
+    for (const Touch& touch : touches) {
+      const Seen& before = seen[page_of(touch)];
+      if (before.written == stretch || (touch.writes && before.read == stretch)) {
+        ++stretch;
+        break;
+      }
+    }
+    for (const Touch& touch : touches) {
+      Seen& now = seen[page_of(touch)];
+      (touch.writes ? now.written : now.read) = stretch;
+    }
+  }
+  return stretch - 1;
+}
+
 Cost cost_of(const PoolProblem& problem, const PoolPlan& plan) {
   std::vector<std::uint8_t> used(plan.extent.size(), 0);
   for (const std::uint32_t page : plan.page) used[page] = 1;
@@ -62,7 +92,7 @@ bool better(const Cost& a, const Cost& b, std::uint32_t few_pages) {
     const bool worth_it = more.to_make + more.to_make / 100 < less.to_make;
     return worth_it == a_has_more;
   }
-  return std::tie(a.to_make, a.held, a.new_pages) < std::tie(b.to_make, b.held, b.new_pages);
+  return std::tie(a.to_make, a.held) < std::tie(b.to_make, b.held);
 }
 
 Bytes max_live(std::span<const Item> items, std::uint32_t positions) {

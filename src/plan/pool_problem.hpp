@@ -71,6 +71,12 @@ struct Bin {
 /// No page is larger, so that offsets can be rounded up without a thought. Far above all versions.
 inline constexpr Bytes kMostPageBytes = Bytes{1} << 62;
 
+/// A use by the task at some position: of an item, or of a bin that holds a version of given place.
+struct Touch {
+  std::uint32_t item = 0;  ///< items.size() + b stands for bin b
+  bool writes = false;
+};
+
 struct PoolProblem {
   PoolId pool;
   std::vector<Item> items;  ///< ordered by first use, so that ids have no influence
@@ -78,6 +84,8 @@ struct PoolProblem {
   std::vector<Bin> bins;
   Graph blocked;  ///< per item: bins it may not lie in
   std::uint32_t positions = 0;
+  std::vector<std::uint32_t> first_touch;  ///< per position, and one more
+  std::vector<Touch> touches;
   Bytes page_limit = kWholeSize;
   Bytes granularity = 1;
   std::uint32_t few_pages = 8;
@@ -90,6 +98,11 @@ struct PoolPlan {
   std::vector<Bytes> offset;        ///< per item
   std::vector<Bytes> extent;        ///< per page; 0 = unused (or only empty items)
 };
+
+/// Barriers of the pool's order when its items lie on these pages (see barriers.hpp). Touches
+/// of other pools are not seen.
+[[nodiscard]] std::uint32_t pool_barriers(const PoolProblem& problem,
+                                          std::span<const std::uint32_t> page, std::uint32_t pages);
 
 /// What a plan costs, most important first: what the device must make, what it then holds, and how
 /// many pages that is.

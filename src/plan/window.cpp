@@ -302,6 +302,37 @@ void add_given(const Problem& problem, Window& window, const std::vector<std::ui
   }
 }
 
+/// What each position touches, pool by pool.
+void add_touches(const Problem& problem, Window& window, const std::vector<std::uint32_t>& bin_of) {
+  std::map<PoolId, std::uint32_t> pool_of_bins;
+  for (std::uint32_t k = 0; k < window.pools.size(); ++k) {
+    pool_of_bins.emplace(window.pools[k].pool, k);
+    window.pools[k].first_touch.reserve(problem.tasks.size() + 1);
+  }
+  for (const TaskId id : window.order) {
+    for (PoolProblem& pool : window.pools) {
+      pool.first_touch.push_back(static_cast<std::uint32_t>(pool.touches.size()));
+    }
+    const Task& task = problem.tasks[id.index()];
+    for (const Use& use : uses_of(problem, task)) {
+      const std::uint32_t v = use.version.value;
+      if (use.range.empty()) continue;
+      if (window.has_item(v)) {
+        window.pools[window.pool_of[v]].touches.push_back(
+            {window.item_of[v], is_writable(task, use)});
+      } else if (window.given[v].page.valid() && bin_of[window.given[v].page.index()] != kNone) {
+        PoolProblem& pool = window.pools[pool_of_bins.at(problem.versions[v].pool)];
+        const auto items = static_cast<std::uint32_t>(pool.items.size());
+        pool.touches.push_back(
+            {items + bin_of[window.given[v].page.index()], is_writable(task, use)});
+      }
+    }
+  }
+  for (PoolProblem& pool : window.pools) {
+    pool.first_touch.push_back(static_cast<std::uint32_t>(pool.touches.size()));
+  }
+}
+
 /// Finds two fixed versions that share bytes while both live.
 void check_fixed_overlaps(const Problem& problem, Window& window,
                           const std::vector<std::uint32_t>& source) {
@@ -434,6 +465,7 @@ Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in
     }
   }
   add_given(problem, window, bin_of);
+  add_touches(problem, window, bin_of);
   Conflicts(problem, window, bin_of, source);
   if (!window.unsolvable) check_fixed_overlaps(problem, window, source);
   return window;
