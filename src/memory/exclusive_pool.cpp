@@ -20,8 +20,7 @@ Slice whole(const Page& page, Bytes bytes) { return {page.id(), 0, bytes, page.b
 Reserved ExclusivePool::reserve(Bytes bytes, std::span<const PageId> excluded) {
   const Bytes least = table_.rounded(PoolKind::exclusive, bytes);
   const Bytes most = least + least / 4;
-  auto page = std::lower_bound(idle_.begin(), idle_.end(), least,
-                               [](const Page* p, Bytes size) { return p->bytes() < size; });
+  auto page = std::ranges::lower_bound(idle_, least, {}, &Page::bytes);
   while (page != idle_.end() && (*page)->bytes() <= most && contains(excluded, (*page)->id())) {
     ++page;
   }
@@ -46,7 +45,7 @@ Reserved ExclusivePool::reserve(Bytes bytes, std::span<const PageId> excluded) {
 void ExclusivePool::release(const Slice& slice) {
   Page& page = table_.at(slice.page);
   page.give(slice);
-  idle_.insert(std::lower_bound(idle_.begin(), idle_.end(), &page, smaller), &page);
+  idle_.insert(std::ranges::lower_bound(idle_, &page, smaller), &page);
 }
 
 bool ExclusivePool::try_retake(const Slice& slice) {

@@ -41,9 +41,7 @@ bool FreeList::try_reserve_at(Range range) {
   if (range.empty()) return range.offset <= bytes_;
   if (range.bytes > bytes_ || range.offset > bytes_ - range.bytes) return false;
   // The last free range that begins at or before this one.
-  const auto after =
-      std::upper_bound(ranges_.begin(), ranges_.end(), range.offset,
-                       [](Bytes offset, const Range& r) { return offset < r.offset; });
+  const auto after = std::ranges::upper_bound(ranges_, range.offset, {}, &Range::offset);
   if (after == ranges_.begin()) return false;
   const auto holder = after - 1;
   if (!holder->contains(range)) return false;
@@ -69,8 +67,7 @@ void FreeList::take(std::size_t index, Range range) {
 
 void FreeList::release(Range range) {
   if (range.empty()) return;
-  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), range.offset,
-                                      [](Bytes o, const Range& r) { return o < r.offset; });
+  const auto after = std::ranges::upper_bound(ranges_, range.offset, {}, &Range::offset);
   const bool outside = range.bytes > bytes_ || range.offset > bytes_ - range.bytes;
   const bool meets_before = after != ranges_.begin() && (after - 1)->end() > range.offset;
   const bool meets_after = !outside && after != ranges_.end() && after->offset < range.end();

@@ -41,7 +41,8 @@ Bytes Manager::trim(Bytes keep) {
       idle_bytes += page->bytes();
     }
   }
-  std::ranges::stable_sort(idle, std::greater<>{}, &Page::bytes);
+  std::ranges::sort(idle, std::greater<>{},
+                    [](const Page* page) { return std::pair(page->bytes(), page->id()); });
   Bytes freed = 0;
   for (const Page* page : idle) {
     if (idle_bytes <= keep) break;

@@ -4,6 +4,7 @@
 // made before a failure (or an exception of the source) is given back.
 #include "memory/storage.hpp"
 
+#include <ranges>
 #include <utility>
 
 #include "berth/error.hpp"
@@ -26,7 +27,7 @@ class MadeSoFar {
   MadeSoFar(const MadeSoFar&) = delete;
   MadeSoFar& operator=(const MadeSoFar&) = delete;
   ~MadeSoFar() {
-    for (auto page = pages_.rbegin(); page != pages_.rend(); ++page) source_.free_page(*page);
+    for (const PageHandle page : pages_ | std::views::reverse) source_.free_page(page);
   }
   void reserve(std::size_t count) { pages_.reserve(count); }
   void add(PageHandle page) { pages_.push_back(page); }

@@ -3,6 +3,8 @@
 // Transactions of the manager: a journal of what was done, undone from its end. Undoing in exact
 // reverse order is what makes every step possible: a slice that is taken again is free at that
 // point, since all that was placed there later is gone already.
+#include <ranges>
+
 #include "berth/error.hpp"
 #include "memory/manager.hpp"
 
@@ -77,7 +79,7 @@ void Manager::undo(const Done& done) {
 // destructor it ends the process.
 void Manager::rollback() noexcept {  // NOLINT(bugprone-exception-escape)
   in_transaction_ = false;
-  for (auto done = journal_.rbegin(); done != journal_.rend(); ++done) undo(*done);
+  for (const Done& done : journal_ | std::views::reverse) undo(done);
   journal_.clear();
   replaced_.clear();
 }

@@ -29,10 +29,14 @@ LentPages TransientPool::lend(std::span<const Bytes> extents, Growth growth) {
   for (Page* page : table_.pages(PoolKind::transient)) {
     if (page->idle()) idle.push_back(page);
   }
-  std::ranges::stable_sort(idle, {}, &Page::bytes);
+  std::ranges::sort(idle, {},
+                    [](const Page* page) { return std::pair(page->bytes(), page->id()); });
   std::vector<std::size_t> by_size(extents.size());
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
-  std::ranges::stable_sort(by_size, std::greater<>{}, [&](std::size_t i) { return extents[i]; });
+  // Equal extents in their order: the same answer every time.
+  std::ranges::sort(by_size, [&](std::size_t a, std::size_t b) {
+    return extents[a] != extents[b] ? extents[a] > extents[b] : a < b;
+  });
 
   LentPages lent;
   lent.pages.resize(extents.size());

@@ -224,6 +224,7 @@ RC_GTEST_PROP(TransientPool, NoMatchingMakesFewerBytes, ()) {
   const std::vector<Bytes> before = small_list();
   const LentPages first = pool.lend(before, Growth::add);
   std::vector<Bytes> pages;
+  pages.reserve(first.pages.size());
   for (const Lent& lent : first.pages) pages.push_back(table.at(lent.page).bytes());
   pool.give_back(first.pages);
   const Bytes reserved = storage.reserved();

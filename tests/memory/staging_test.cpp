@@ -66,6 +66,7 @@ TEST_F(UploadPoolTest, CopiesTheDataAtTheCall) {
 
 TEST_F(UploadPoolTest, FillsAPageBeforeItMakesAnother) {
   std::vector<Slice> staged;
+  staged.reserve(5);
   for (int i = 0; i < 4; ++i) staged.push_back(upload.write(pattern(200, i)).slice);
   EXPECT_EQ(device.made_ever, 1u);
   EXPECT_EQ(upload.pending_bytes(), 800u);
@@ -144,6 +145,7 @@ TEST_F(UploadPoolTest, SaysMustWaitAtItsBudgetAndSubmittingThenWaitingHelps) {
 
 TEST_F(UploadPoolTest, EmptySmallPagesMakeWayForTheLargestPiece) {
   std::vector<Slice> staged;
+  staged.reserve(3);
   for (int i = 0; i < 3; ++i) staged.push_back(upload.write(pattern(1000, i)).slice);
   submit_uploads(staged, 1);
   device.done = 1;

@@ -83,12 +83,13 @@ TEST_P(ReferenceRuntimes, RunsAnEmptyProgram) {
 
 TEST_P(ReferenceRuntimes, RunsEveryWorkgroupOfAGrid) {
   constexpr std::uint32_t kCount = 3 * 5 * 7;
+  constexpr Bytes kBytes = kCount * sizeof(std::uint32_t);
   Words in(kCount);
   std::iota(in.begin(), in.end(), 10U);
   const auto a = rig.page(4096);
   const auto b = rig.page(4096);
   rig.upload(a, 0, in);
-  rig.dispatch(add_kernel(), {3, 5, 7}, {{a, 0, kCount * 4}, {b, 0, kCount * 4, Access::write}},
+  rig.dispatch(add_kernel(), {3, 5, 7}, {{a, 0, kBytes}, {b, 0, kBytes, Access::write}},
                {5, kCount});
   Words expected = in;
   for (auto& word : expected) word += 5;
@@ -175,7 +176,7 @@ TEST_P(ReferenceRuntimes, RunsForeignCommandsInOrderOnHostAddresses) {
   rig.foreign({{a, 8, 8, Access::read_write}},
               [](void* native, std::span<const runtime::ForeignView> views) {
                 EXPECT_EQ(native, nullptr);
-                auto* words = reinterpret_cast<std::uint32_t*>(views[0].address);
+                auto* words = host_words(views[0]);
                 words[1] = words[0] + 40;
               });
   EXPECT_EQ(rig.read<std::uint32_t>(a, 8, 2), (Words{1, 41}));

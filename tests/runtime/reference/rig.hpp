@@ -169,6 +169,11 @@ class ReferenceRig {
   std::vector<memory::PageHandle> results_;
 };
 
+/// The elements behind a view of a foreign function.
+[[nodiscard]] inline std::uint32_t* host_words(const runtime::ForeignView& view) {
+  return reinterpret_cast<std::uint32_t*>(view.address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// A CPU kernel. Bindings are u32; uniform fields are u32.
 struct CpuKernel {
   const char* name;

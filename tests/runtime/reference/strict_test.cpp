@@ -313,7 +313,7 @@ TEST_F(StrictRuntime, ARefusedSubmissionChangesNothing) {
   rig.add(plan::CommandKind::fill, {{a, 4, 4, kWrite}}, "fill");
   rig.dispatch(copy_kernel(), {1}, {{a, 0, 16}, {b, 0, 16, kWrite}}, {4});
   rig.foreign({{b, 0, 4, kWrite}}, [](void*, std::span<const runtime::ForeignView> views) {
-    *reinterpret_cast<std::uint32_t*>(views[0].address) = 12345;
+    *host_words(views[0]) = 12345;
   });
   rig.dispatch(copy_kernel(), {1}, {{b, 0, 16}, {a, 256, 32, kWrite}}, {4});  // breaks its promise
   expect_finding(HasSubstr("does not overwrite byte 16"));
