@@ -358,7 +358,7 @@ struct LostWrap {
 
 void on_lost(const WGPUDevice* device, WGPUDeviceLostReason reason, WGPUStringView message,
              void* user, void* /*unused*/) {
-  const std::unique_ptr<LostWrap> wrap(static_cast<LostWrap*>(user));
+  const auto* wrap = static_cast<LostWrap*>(user);
   if (wrap->told->exchange(true) || wrap->lost.callback == nullptr) return;
   wrap->lost.callback(device, reason, message, wrap->lost.userdata1, wrap->lost.userdata2);
 }
@@ -380,10 +380,15 @@ WGPUFuture AdapterRequestDevice(WGPUAdapter adapter, const WGPUDeviceDescriptor*
                                   wrapped.uncapturedErrorCallbackInfo};
   auto request = std::make_unique<RequestWrap>(RequestWrap{&s, callbacks, info});
   if (callbacks.lost.callback != nullptr) {
+    // Kept for ever: wgpu-native need not call it when a device is released.
+    static std::mutex mutex;
+    static auto* kept = new std::vector<std::unique_ptr<LostWrap>>;
     auto lost = std::make_unique<LostWrap>(LostWrap{callbacks.told, callbacks.lost});
     wrapped.deviceLostCallbackInfo.callback = &on_lost;
-    wrapped.deviceLostCallbackInfo.userdata1 = lost.release();
+    wrapped.deviceLostCallbackInfo.userdata1 = lost.get();
     wrapped.deviceLostCallbackInfo.userdata2 = nullptr;
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::move(lost));
   }
   info.callback = &on_device;
   info.userdata1 = request.release();
@@ -402,8 +407,7 @@ void* wrapper_of(std::string_view name) {
 }  // namespace
 
 FaultyTable::FaultyTable(std::string_view library_path)
-    : FaultyTable(&WebGpuLibrary::get_proc,
-                  std::make_unique<WebGpuLibrary>(library_path).release()) {}
+    : FaultyTable(&WebGpuLibrary::get_proc, &WebGpuLibrary::opened(library_path)) {}
 
 FaultyTable::FaultyTable(GetProc upstream, void* user) {
   const std::lock_guard lock(states_mutex());

@@ -91,10 +91,16 @@ void* WebGpuLibrary::get_proc(void* user, const char* name) {
   return dlsym(static_cast<WebGpuLibrary*>(user)->handle_, name);
 }
 
+WebGpuLibrary& WebGpuLibrary::opened(std::string_view path) {
+  static std::mutex mutex;
+  static auto* kept = new std::vector<std::unique_ptr<WebGpuLibrary>>;
+  auto library = std::make_unique<WebGpuLibrary>(path);
+  const std::lock_guard lock(mutex);
+  return *kept->emplace_back(std::move(library));
+}
+
 Recorder::Recorder(std::string_view library_path)
-    : Recorder(&WebGpuLibrary::get_proc,
-               // The library is never closed, and neither is what names it.
-               std::make_unique<WebGpuLibrary>(library_path).release()) {}
+    : Recorder(&WebGpuLibrary::get_proc, &WebGpuLibrary::opened(library_path)) {}
 
 Recorder::Recorder(GetProc upstream, void* user) {
   using recorder::State;

@@ -23,6 +23,8 @@ class WebGpuLibrary {
  public:
   /// Errors: std::runtime_error with the loader's reason.
   explicit WebGpuLibrary(std::string_view path);
+  /// The same, kept to the end of the process: entry points may be called as long.
+  [[nodiscard]] static WebGpuLibrary& opened(std::string_view path);
   /// `user` is a WebGpuLibrary.
   static void* get_proc(void* user, const char* name);
 
