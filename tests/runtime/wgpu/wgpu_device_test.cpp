@@ -134,7 +134,7 @@ class Host {
     if (null_) wish.backendType = WGPUBackendType_Null;
     WGPURequestAdapterCallbackInfo on_adapter{};
     on_adapter.mode = WGPUCallbackMode_AllowProcessEvents;
-    on_adapter.userdata1 = &adapter;
+    on_adapter.userdata1 = static_cast<void*>(&adapter);
     on_adapter.callback = [](WGPURequestAdapterStatus, WGPUAdapter a, WGPUStringView, void* out,
                              void*) { *static_cast<WGPUAdapter*>(out) = a; };
     real<WGPUProcInstanceRequestAdapter>("wgpuInstanceRequestAdapter")(instance, &wish, on_adapter);
@@ -147,7 +147,7 @@ class Host {
                                                          void*) { ++*static_cast<int*>(count); };
     WGPURequestDeviceCallbackInfo on_device{};
     on_device.mode = WGPUCallbackMode_AllowProcessEvents;
-    on_device.userdata1 = &device;
+    on_device.userdata1 = static_cast<void*>(&device);
     on_device.callback = [](WGPURequestDeviceStatus, WGPUDevice d, WGPUStringView, void* out,
                             void*) { *static_cast<WGPUDevice*>(out) = d; };
     real<WGPUProcAdapterRequestDevice>("wgpuAdapterRequestDevice")(adapter, &descriptor, on_device);

@@ -27,16 +27,15 @@ void keep_loaded(const std::string& driver) {
 }  // namespace
 
 const TestDevice& native_lavapipe() {
-  static constexpr TestDevice kTarget{"NativeLavapipe", build_paths::kWgpuNative.data(), "", false,
-                                      true};
+  static constexpr TestDevice kTarget{"NativeLavapipe", build_paths::kWgpuNative, "", false, true};
   return kTarget;
 }
 const TestDevice& dawn_swiftshader() {
-  static constexpr TestDevice kTarget{"DawnSwiftShader", build_paths::kDawn.data(), "", true, true};
+  static constexpr TestDevice kTarget{"DawnSwiftShader", build_paths::kDawn, "", true, true};
   return kTarget;
 }
 const TestDevice& dawn_null() {
-  static constexpr TestDevice kTarget{"DawnNull", build_paths::kDawn.data(), "null", true, false};
+  static constexpr TestDevice kTarget{"DawnNull", build_paths::kDawn, "null", true, false};
   return kTarget;
 }
 std::vector<TestDevice> all_targets() {
@@ -54,13 +53,14 @@ ConnectOptions options_for(const TestDevice& target) {
     return true;
   }();
   if (target.swiftshader) {
-    setenv("VK_ICD_FILENAMES", build_paths::kSwiftShaderIcd.data(), 1);  // NOLINT: one thread
+    setenv("VK_ICD_FILENAMES", std::string(build_paths::kSwiftShaderIcd).c_str(),
+           1);  // NOLINT: one thread
   } else {
     unsetenv("VK_ICD_FILENAMES");  // NOLINT
   }
   ConnectOptions options;
   options.runtime = "wgpu";
-  options.webgpu.library = target.library;
+  options.webgpu.library = std::string(target.library);
   options.webgpu.backend = target.backend;
   return options;
 }
@@ -69,7 +69,8 @@ std::unique_ptr<Backend> connect(const TestDevice& target) {
   return make_wgpu(options_for(target));
 }
 
-PatchedTable::PatchedTable(const TestDevice& target) : target_(target), library_(target.library) {}
+PatchedTable::PatchedTable(const TestDevice& target)
+    : target_(target), library_(std::string(target.library)) {}
 
 void* PatchedTable::get_proc(void* self, const char* name) {
   auto& table = *static_cast<PatchedTable*>(self);
@@ -157,7 +158,7 @@ plan::Command& ProgramBuilder::add(plan::CommandKind kind, const std::vector<Bou
   return program_.commands.back();
 }
 
-void ProgramBuilder::dispatch(std::uint32_t kernel, Grid grid, std::vector<Bound> bindings,
+void ProgramBuilder::dispatch(std::uint32_t kernel, Grid grid, const std::vector<Bound>& bindings,
                               const std::string& label, std::span<const std::byte> uniforms) {
   plan::Command& command = add(plan::CommandKind::dispatch, bindings, label);
   command.kernel = kernel;
@@ -172,7 +173,7 @@ void ProgramBuilder::dispatch(std::uint32_t kernel, Grid grid, std::vector<Bound
   program_.uniform_bytes = uniforms_.size();
 }
 
-void ProgramBuilder::indirect(std::uint32_t kernel, std::vector<Bound> bindings,
+void ProgramBuilder::indirect(std::uint32_t kernel, const std::vector<Bound>& bindings,
                               const std::string& label) {
   add(plan::CommandKind::indirect, bindings, label).kernel = kernel;
 }
@@ -200,6 +201,7 @@ memory::PageHandle make_page(Backend& backend, Bytes bytes, memory::PageUse use)
 
 std::vector<memory::PageHandle> make_pages(Backend& backend, const plan::Program& program) {
   std::vector<memory::PageHandle> pages;
+  pages.reserve(program.pages.size());
   for (const plan::ProgramPage& page : program.pages) {
     pages.push_back(make_page(backend, page.bytes));
   }

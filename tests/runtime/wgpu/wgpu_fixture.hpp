@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/error.hpp"
@@ -29,7 +30,7 @@ namespace berth::runtime::wgpu_test {
 /// A library and the device it finds.
 struct TestDevice {
   const char* name;
-  const char* library;
+  std::string_view library;
   const char* backend;  ///< WebGpuOptions::backend
   bool swiftshader;     ///< the Vulkan driver is SwiftShader, else the system's
   bool computes;        ///< false: commands are checked and nothing runs
@@ -86,9 +87,9 @@ class ProgramBuilder {
     Bytes bytes;
     Access access = Access::read;
   };
-  void dispatch(std::uint32_t kernel, Grid grid, std::vector<Bound> bindings,
+  void dispatch(std::uint32_t kernel, Grid grid, const std::vector<Bound>& bindings,
                 const std::string& label, std::span<const std::byte> uniforms = {});
-  void indirect(std::uint32_t kernel, std::vector<Bound> bindings, const std::string& label);
+  void indirect(std::uint32_t kernel, const std::vector<Bound>& bindings, const std::string& label);
   void copy(Bound from, Bound to, const std::string& label = "copy");
   void fill(Bound target, const std::string& label = "fill");
   /// Returns: the slot.

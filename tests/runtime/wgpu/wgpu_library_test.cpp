@@ -26,7 +26,7 @@ std::set<std::string>& asked() {
 
 wgpu::Table recorded_table(const TestDevice& target) {
   asked().clear();
-  const platform::DynamicLibrary library(target.library);
+  const platform::DynamicLibrary library{std::string(target.library)};
   return fill_table(
       [&](const char* name) {
         asked().insert(name);

@@ -48,7 +48,7 @@ TEST_P(WgpuPages, AnUploadPageComesMappedAndGoesRound) {
   std::memset(data, 1, 1024);
   backend->unmap(page);
   EXPECT_EQ(backend->host_state(page), HostState::unmapped);
-  error_of(ErrorCode::internal, [&] { backend->host_data(page); });
+  error_of(ErrorCode::internal, [&] { static_cast<void>(backend->host_data(page)); });
   error_of(ErrorCode::internal, [&] { backend->unmap(page); });
   backend->map(page);
   EXPECT_NE(backend->host_state(page), HostState::unmapped);
@@ -126,7 +126,7 @@ TEST(WgpuPagesSwiftShader, AreNotNowWhenTheDeviceRunsOutAndItLivesOn) {
 
 WGPUBuffer fail_like_wgpu_native(WGPUDevice device, const WGPUBufferDescriptor* /*wanted*/) {
   // Not a real exhaustion, which takes gigabytes: a Validation error, as wgpu-native reports it.
-  static const platform::DynamicLibrary kLibrary(native_lavapipe().library);
+  static const platform::DynamicLibrary kLibrary{std::string(native_lavapipe().library)};
   const auto real =
       reinterpret_cast<WGPUProcDeviceCreateBuffer>(kLibrary.symbol("wgpuDeviceCreateBuffer"));
   WGPUBufferDescriptor bad{};

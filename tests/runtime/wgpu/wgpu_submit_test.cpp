@@ -27,8 +27,10 @@ class WgpuSubmit : public testing::TestWithParam<TestDevice> {
     const auto pages = make_pages(*backend, *program);
     const auto prepared = backend->prepare(program, pages);
     std::vector<HostSlice> sources;
+    sources.reserve(uploads.size());
     for (const auto& values : uploads) sources.push_back({staged(*backend, values), 0});
     std::vector<HostSlice> targets;
+    targets.reserve(program->readbacks);
     for (std::uint32_t i = 0; i < program->readbacks; ++i) {
       targets.push_back({make_page(*backend, kBytes, memory::PageUse::readback), 0});
     }
@@ -46,6 +48,7 @@ class WgpuSubmit : public testing::TestWithParam<TestDevice> {
     backend->wait(ticket);
     EXPECT_GE(backend->poll(), ticket);
     std::vector<std::vector<float>> results;
+    results.reserve(targets.size());
     for (const HostSlice& target : targets) results.push_back(read_back(*backend, target.page));
     return results;
   }
