@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "raw_device.hpp"
+#include "support/raw_device.hpp"
 #include "support/wgpu_faults.hpp"
 #include "support/wgpu_judge.hpp"
 #include "support/wgpu_recorder.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "raw_device.hpp"
+#include "support/raw_device.hpp"
 #include "support/wgpu_judge.hpp"
 #include "support/wgpu_recorder.hpp"
 

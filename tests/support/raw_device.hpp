@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A WebGPU device and one kernel, by hand: what the tests of recorder, judge and faults run on.
-// Knows nothing of berth; everything goes through a GetProc.
+// A WebGPU device and one kernel, by hand: what the tests of recorder, judge and faults run on, and
+// a host whose device berth adopts. Knows nothing of berth; everything goes through a GetProc.
 #pragma once
 
 #include <webgpu/webgpu.h>
@@ -104,7 +104,10 @@ class RawDevice {
   [[nodiscard]] Caught pop() const;
 
   [[nodiscard]] const RawTable& api() const { return api_; }
+  [[nodiscard]] WGPUInstance instance() const { return instance_; }
+  [[nodiscard]] WGPUAdapter adapter() const { return adapter_; }
   [[nodiscard]] WGPUDevice device() const { return device_; }
+  [[nodiscard]] WGPUQueue queue() const { return queue_; }
   [[nodiscard]] const std::vector<std::string>& lost() const { return lost_; }
   [[nodiscard]] const std::vector<std::string>& uncaptured() const { return uncaptured_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "raw_device.hpp"
+#include "support/raw_device.hpp"
 
 #include <array>
 #include <chrono>
