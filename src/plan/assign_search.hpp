@@ -58,6 +58,9 @@ class AssignSearch {
   /// long as the search. Returns: the fewest spoilt pairs' cost found; best_soft() is that
   /// assignment.
   bool spread(const SoftPairs& soft, Bytes goal, std::uint64_t work, Bytes heat, Random& random);
+  /// Lowers the number of barriers itself, by moves that keep the peaks within `goal`. Slow, but it
+  /// sees what the pairs do not. Returns: the barriers of best_soft().
+  std::uint32_t polish(Bytes goal, std::uint64_t work, Random& random);
   [[nodiscard]] const std::vector<std::uint32_t>& best_soft() const { return best_soft_; }
 
   [[nodiscard]] Bytes current_sum();
@@ -91,6 +94,7 @@ class AssignSearch {
   [[nodiscard]] Load soft_change(std::uint32_t from, std::uint32_t to);
   void apply_soft();
   void count_spoilt();
+  bool raise_cap(std::uint32_t page);
   [[nodiscard]] std::uint32_t pick_spoilt(Random& random) const;
 
   const PoolProblem& problem_;

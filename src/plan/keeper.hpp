@@ -38,7 +38,7 @@ class Keeper {
 
  private:
   [[nodiscard]] std::uint32_t barriers_of(const PoolPlan& plan) const {
-    return pool_barriers(problem_, plan.page, static_cast<std::uint32_t>(plan.extent.size()));
+    return pool_barriers(problem_, plan.page, 0, static_cast<std::uint32_t>(plan.extent.size()));
   }
 
   const PoolProblem& problem_;

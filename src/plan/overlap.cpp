@@ -100,7 +100,7 @@ class Spreader {
   PoolPlan run() {
     const std::vector<std::uint32_t> own = own_pages();
     const std::uint32_t demanded = pool_barriers(
-        problem_, own, static_cast<std::uint32_t>(problem_.bins.size() + problem_.items.size()));
+        problem_, own, 0, static_cast<std::uint32_t>(problem_.bins.size() + problem_.items.size()));
     if (best_barriers_ <= demanded || problem_.items.size() < 2) return std::move(best_);
     soft_ = soft_pairs(problem_);
     if (soft_.pairs.empty()) return std::move(best_);
@@ -126,11 +126,12 @@ class Spreader {
       const bool again = round % 2 == 1 && !from_.empty() && highest(from_) < pages;
       search.start(again ? from_ : page, pages);
       const Bytes goal = most_ - most_ / 256 * slack;
-      const Bytes heat = mean * (3 + random_.below(8)) / 6;
-      if (!search.spread(soft_, goal, budget_.work / 6, heat, random_)) continue;
+      const Bytes heat = mean * (3 + random_.below(8)) / 24;
+      if (!search.spread(soft_, goal, budget_.work / 30, heat, random_)) continue;
       PackedPages packed = pack_pages(problem_, search.best_soft(), budget_.pack_per_item, random_);
       if (offer(std::move(packed.plan))) {
         from_ = search.best_soft();
+        polish(search, pages, goal);
       } else if (packed.sum > most_) {
         slack = std::min(slack + 1, 16U);
       }
@@ -140,6 +141,13 @@ class Spreader {
 
  private:
   static constexpr std::uint32_t kMostPages = 24;
+
+  void polish(AssignSearch& search, std::uint32_t pages, Bytes goal) {
+    search.start(from_, pages);
+    if (search.polish(goal, budget_.work / 30, random_) >= best_barriers_) return;
+    PackedPages packed = pack_pages(problem_, search.best_soft(), budget_.pack_per_item, random_);
+    if (offer(std::move(packed.plan))) from_ = search.best_soft();
+  }
 
   static std::uint32_t highest(const std::vector<std::uint32_t>& page) {
     return *std::max_element(page.begin(), page.end());
@@ -165,7 +173,7 @@ class Spreader {
   }
 
   [[nodiscard]] std::uint32_t barriers(const PoolPlan& plan) const {
-    return pool_barriers(problem_, plan.page, static_cast<std::uint32_t>(plan.extent.size()));
+    return pool_barriers(problem_, plan.page, 0, static_cast<std::uint32_t>(plan.extent.size()));
   }
 
   bool offer(PoolPlan plan) {

@@ -31,7 +31,7 @@ Graph::Graph(std::size_t nodes, std::vector<std::pair<std::uint32_t, std::uint32
 }
 
 std::uint32_t pool_barriers(const PoolProblem& problem, std::span<const std::uint32_t> page,
-                            std::uint32_t pages) {
+                            std::uint32_t base, std::uint32_t pages) {
   struct Seen {
     std::uint32_t read = 0;
     std::uint32_t written = 0;
@@ -43,7 +43,7 @@ std::uint32_t pool_barriers(const PoolProblem& problem, std::span<const std::uin
     const std::span<const Touch> touches(problem.touches.data() + problem.first_touch[p],
                                          problem.touches.data() + problem.first_touch[p + 1]);
     const auto page_of = [&](const Touch& t) {
-      return t.item < items ? page[t.item] : t.item - items;
+      return t.item < items ? base + page[t.item] : t.item - items;
     };
     for (const Touch& touch : touches) {
       const Seen& before = seen[page_of(touch)];

@@ -99,10 +99,11 @@ struct PoolPlan {
   std::vector<Bytes> extent;        ///< per page; 0 = unused (or only empty items)
 };
 
-/// Barriers of the pool's order when its items lie on these pages (see barriers.hpp). Touches
-/// of other pools are not seen.
+/// Barriers of the pool's order when its items lie on the pages base + `page` (see barriers.hpp).
+/// Touches of other pools are not seen.
 [[nodiscard]] std::uint32_t pool_barriers(const PoolProblem& problem,
-                                          std::span<const std::uint32_t> page, std::uint32_t pages);
+                                          std::span<const std::uint32_t> page, std::uint32_t base,
+                                          std::uint32_t pages);
 
 /// What a plan costs, most important first: what the device must make, what it then holds, and how
 /// many pages that is.

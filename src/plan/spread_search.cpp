@@ -85,7 +85,7 @@ bool AssignSearch::spread(const SoftPairs& soft, Bytes goal, std::uint64_t work,
   if (pages_ < 2 || page_.empty()) return false;
   soft_ = &soft;
   per_stretch_ = static_cast<Load>(heat) * 2;
-  per_pair_ = static_cast<Load>(heat) / 2;
+  per_pair_ = static_cast<Load>(heat) / 4;
   const std::uint64_t limit = work_ + work;
   place_caps(goal, random);
   count_spoilt();
@@ -121,6 +121,61 @@ bool AssignSearch::spread(const SoftPairs& soft, Bytes goal, std::uint64_t work,
     for (const std::uint32_t s : changed_) spoilt_by_[s] = 0;
   }
   return found;
+}
+
+std::uint32_t AssignSearch::polish(Bytes goal, std::uint64_t work, Random& random) {
+  const auto existing = static_cast<std::uint32_t>(problem_.bins.size());
+  const auto count = [&] {
+    work_ += 4 * problem_.touches.size();
+    return pool_barriers(problem_, page_, existing, existing + pages_);
+  };
+  std::uint32_t best = count();
+  best_soft_ = page_;
+  if (pages_ < 2 || page_.empty()) return best;
+  place_caps(goal, random);
+  if (excess_ > 0) return best;
+  const std::uint64_t limit = work_ + work;
+  std::uint32_t now = best;
+  for (std::uint32_t step = 0; work_ < limit; ++step) {
+    const std::uint32_t item = random.below(static_cast<std::uint32_t>(page_.size()));
+    const std::uint32_t from = page_[item];
+    std::uint32_t to = random.below(pages_ - 1);
+    if (to >= from) ++to;
+    work_ += 30;
+    if (!gather_chain(item, to)) continue;
+    const Load rise = evaluate(from, to);
+    if (rise > 0) {
+      if (step % 8 != 0 || !raise_cap(to)) continue;
+      if (evaluate(from, to) > 0) continue;
+    }
+    apply(from, to);
+    const std::uint32_t after = count();
+    if (after > now + (random.below(64) == 0 ? 1 : 0)) {
+      apply(from, to);  // the same chain once more: back again
+      continue;
+    }
+    now = after;
+    if (now < best) {
+      best = now;
+      best_soft_ = page_;
+    }
+  }
+  return best;
+}
+
+/// Gives a page all that the other caps leave over.
+bool AssignSearch::raise_cap(std::uint32_t page) {
+  Load spare = 0;
+  for (std::uint32_t p = 0; p < pages_; ++p) {
+    if (p == page) continue;
+    const Load peak = *std::max_element(load(p), load(p) + positions_);
+    spare += cap_[p] - peak;
+    cap_[p] = peak;
+  }
+  work_ += std::uint64_t{pages_} * positions_ / 2;
+  const auto limit = static_cast<Load>(std::min(problem_.page_limit, kMostPageBytes));
+  cap_[page] = std::min(limit, cap_[page] + spare);
+  return spare > 0;
 }
 
 }  // namespace berth::plan::detail
