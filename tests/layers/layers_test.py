@@ -69,7 +69,7 @@ OUTSIDE = [
 ]
 BACKEND_NAMES = re.compile(
     r"\b(WGPU\w+|wgpu[A-Z]\w*|CU(device|stream|context|function|module|graph|event)\w*|cuda[A-Z]\w*"
-    r"|nvrtc\w+|Vk[A-Z]\w*|MTL[A-Z]\w*)\b"
+    r"|nvrtc[A-Z]\w*|Vk[A-Z]\w*|MTL[A-Z]\w*)\b"
 )
 # Home folders and the like: true on one machine only. (Built from parts: this file is read, too.)
 MACHINE_PATH = re.compile(r"(?<![\w./$}-])/(?:" + "|".join(["home", "root", "work", "Users"]) + r")/\w")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wgpu runtime never asks for a function that ends the process: seen at the border, by the names
-// that a recorder was asked for. stubs_test.py proves that the list is the library's.
+// The wgpu runtime never asks for a function that ends the process: seen at the border, by the
+// names that a recorder was asked for. stubs_test.py proves that the list is the library's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
