@@ -59,6 +59,9 @@ class Stream {
   void launch_indirect(const Kernel& kernel, const Binding& counts,
                        std::initializer_list<Binding> bindings, const Uniforms& uniforms = {},
                        const LaunchOptions& options = {});
+  void launch_indirect(const Kernel& kernel, const Binding& counts,
+                       std::span<const Binding> bindings, const Uniforms& uniforms = {},
+                       const LaunchOptions& options = {});
 
   /// Overwrites the range with host data, in program order. The data is copied at the call.
   /// Errors: Error(invalid_argument) if the sizes differ or are no multiple of 4.
@@ -148,6 +151,9 @@ class Client {
   }
   void launch_indirect(const Kernel& kernel, const Binding& counts,
                        std::initializer_list<Binding> bindings, const Uniforms& uniforms = {},
+                       const LaunchOptions& options = {});
+  void launch_indirect(const Kernel& kernel, const Binding& counts,
+                       std::span<const Binding> bindings, const Uniforms& uniforms = {},
                        const LaunchOptions& options = {});
   void fill(const Binding& target, std::uint32_t value);
   void copy(const Binding& source, const Binding& target);

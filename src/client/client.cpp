@@ -47,6 +47,11 @@ void Stream::launch_indirect(const Kernel& kernel, const Binding& counts,
                              const LaunchOptions& options) {
   state_->launch_indirect(kernel, counts, {bindings.begin(), bindings.size()}, uniforms, options);
 }
+void Stream::launch_indirect(const Kernel& kernel, const Binding& counts,
+                             std::span<const Binding> bindings, const Uniforms& uniforms,
+                             const LaunchOptions& options) {
+  state_->launch_indirect(kernel, counts, bindings, uniforms, options);
+}
 void Stream::upload(const Binding& target, std::span<const std::byte> data) {
   state_->upload(target, data);
 }
@@ -104,6 +109,11 @@ void Client::launch_indirect(const Kernel& kernel, const Binding& counts,
                              const LaunchOptions& options) {
   core_->default_stream().launch_indirect(kernel, counts, {bindings.begin(), bindings.size()},
                                           uniforms, options);
+}
+void Client::launch_indirect(const Kernel& kernel, const Binding& counts,
+                             std::span<const Binding> bindings, const Uniforms& uniforms,
+                             const LaunchOptions& options) {
+  core_->default_stream().launch_indirect(kernel, counts, bindings, uniforms, options);
 }
 void Client::fill(const Binding& target, std::uint32_t value) {
   core_->default_stream().fill(target, value);

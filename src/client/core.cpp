@@ -22,6 +22,9 @@ memory::ManagerOptions manager_options(const ConnectOptions& options,
   out.pages.tensor_use = memory::PageUse::storage | memory::PageUse::indirect;
   out.sliced.alignment = device.limits.offset_alignment;
   out.sliced.most_page = std::min(out.sliced.most_page, device.limits.max_page_bytes);
+  for (Bytes* most : {&out.staging.most_page, &out.readback.most_page, &out.uniform.most_page}) {
+    *most = std::min(*most, device.limits.max_page_bytes);
+  }
   out.staging.budget = options.staging_budget;
   out.uniform.alignment = device.limits.uniform_alignment;
   return out;

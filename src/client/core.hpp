@@ -61,6 +61,9 @@ class Core : public std::enable_shared_from_this<Core> {
   [[nodiscard]] const runtime::Capabilities& device() const { return backend_->capabilities(); }
   [[nodiscard]] runtime::Backend& backend() { return *backend_; }
   [[nodiscard]] memory::Manager& manager() { return *manager_; }
+  void set_seams(Seams seams) { seams_ = std::move(seams); }
+  [[nodiscard]] const Seams& seams() const { return seams_; }
+
   using Lock = std::unique_lock<std::mutex>;
   [[nodiscard]] Lock lock() { return Lock(mutex_); }
 
@@ -160,6 +163,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::vector<TensorState*> waiting_drops_;  // dropped, but a window still uses them
   std::vector<TensorState*> by_slot_;        // the tensor of each of the manager's slots
   std::unordered_set<std::uint64_t> compiled_;
+  Seams seams_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<StreamState>> streams_;
   std::vector<StreamState*> idle_streams_;  // without an owner; their windows may hold tasks

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "berth/error.hpp"
+#include "client/free_ranges.hpp"
 #include "client/placement.hpp"
 
 namespace berth::client {
@@ -88,23 +89,12 @@ class Planned {
   // Old contents that no task of the window needs leave their room to the window.
   void free_overwritten(WindowProblem& made) {
     for (std::size_t i = 0; i < facts_.size(); ++i) {
-      if (!facts_[i].place || made.incoming_version[i].valid()) continue;
-      add_free(pages_[facts_[i].place->page.index()], slice_of(i)->taken_range());
+      if (!facts_[i].place) continue;
+      plan::Page& page = pages_[facts_[i].place->page.index()];
+      const memory::Slice slice = *slice_of(i);
+      add_free(page, made.incoming_version[i].valid() ? padding_of(slice) : slice.taken_range());
     }
     made.problem.pages = pages_;
-  }
-
-  static void add_free(plan::Page& page, Range range) {
-    auto at = std::ranges::lower_bound(page.free, range, {}, {});
-    at = page.free.insert(at, range);
-    if (at + 1 != page.free.end() && at->end() == (at + 1)->offset) {
-      at->bytes += (at + 1)->bytes;
-      page.free.erase(at + 1);
-    }
-    if (at != page.free.begin() && (at - 1)->end() == at->offset) {
-      (at - 1)->bytes += at->bytes;
-      page.free.erase(at);
-    }
   }
 
   void choose_goal(plan::Problem& problem) const {
@@ -133,11 +123,11 @@ class Planned {
 
   // A plan that makes pages is worth more effort: pages made for a bad plan stay.
   [[nodiscard]] plan::Plan solve(const plan::Problem& problem) const {
-    auto answer = plan::place(problem, {.effort = plan::Effort::fast});
+    auto answer = input_.seams.planner(problem, {.effort = plan::Effort::fast});
     const bool makes_pages = std::holds_alternative<plan::NoPlan>(answer) ||
                              needs_pages(problem, std::get<plan::Plan>(answer));
     if (makes_pages) {
-      auto better = plan::place(problem, {.effort = plan::Effort::good});
+      auto better = input_.seams.planner(problem, {.effort = plan::Effort::good});
       if (std::holds_alternative<plan::Plan>(better)) answer = std::move(better);
     }
     if (const auto* none = std::get_if<plan::NoPlan>(&answer)) {

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "berth/error.hpp"
+#include "client/free_ranges.hpp"
 #include "client/placement.hpp"
 
 namespace berth::client {
@@ -76,6 +77,13 @@ class Registered {
       listed.free.assign(page->free().ranges().begin(), page->free().ranges().end());
       listed.idle = page->idle();
       out_.plan.pages[index.index()].pool = kTransientPool;
+    }
+    for (std::size_t i = 0; i < facts_.size(); ++i) {
+      const memory::TensorSlot slot = slot_of(i);
+      if (!slot.valid()) continue;
+      if (const auto& slice = manager_.place_of(slot)) {
+        add_free(made_.problem.pages[index_of_.at(slice->page.value).index()], padding_of(*slice));
+      }
     }
   }
   plan::PageId add_page(memory::PageId page) {
@@ -146,6 +154,7 @@ class Registered {
     for (std::size_t v = 0; v < problem().versions.size(); ++v) {
       if (problem().versions[v].fixed) out_.plan.places[v] = *problem().versions[v].fixed;
     }
+    inherited_.resize(base_.problem.versions.size(), 0);
     now_.resize(base_.problem.versions.size());
     slots_.resize(base_.problem.versions.size());
     last_task_.resize(base_.problem.versions.size(), 0);
@@ -184,7 +193,7 @@ class Registered {
     if (!device_.exclusion) return excluded;
     const bool written = is_written(task, version);
     for (const plan::Use& use : uses_of(task)) {
-      if (use.version == version || use.version == but) continue;
+      if (use.version == version || use.version == but || is_inherited(use.version)) continue;
       if (is_written(task, use.version) == written) continue;
       if (const auto& slice = slice_of(use.version)) excluded.push_back(slice->page);
     }
@@ -229,7 +238,8 @@ class Registered {
       if (in.bytes != out.bytes || !slice_of(pair.input)) continue;
       const auto excluded = excluded_for(t, pair.output, pair.input);
       if (std::ranges::find(excluded, slice_of(pair.input)->page) != excluded.end()) continue;
-      slots_[pair.output.index()] = std::exchange(slots_[pair.input.index()], {});
+      slots_[pair.output.index()] = slots_[pair.input.index()];
+      inherited_[pair.input.index()] = 1;
       out_.plan.places.resize(problem().versions.size());
       out_.plan.places[now_[pair.output.index()].index()] =
           out_.plan.places[now_[pair.input.index()].index()];
@@ -239,6 +249,10 @@ class Registered {
            now_[pair.input.index()], now_[pair.output.index()], pair.choice});
       return;
     }
+  }
+  /// Its bytes are an output's by now.
+  [[nodiscard]] bool is_inherited(plan::VersionId version) const {
+    return inherited_[version.index()] != 0;
   }
   [[nodiscard]] bool dies_in(std::uint32_t task, plan::VersionId version) const {
     const auto uses = uses_of(task);
@@ -273,11 +287,12 @@ class Registered {
   [[nodiscard]] std::optional<plan::VersionId> clash_of(std::uint32_t task,
                                                         plan::VersionId version) const {
     if (!device_.exclusion || !slice_of(version)) return std::nullopt;
+    if (is_inherited(version)) return std::nullopt;
     const bool written = is_written(task, version);
     for (const plan::Use& use : uses_of(task)) {
       const auto& slice = slice_of(use.version);
-      if (slice && use.version != version && slice->page == slice_of(version)->page &&
-          is_written(task, use.version) != written) {
+      if (slice && !is_inherited(use.version) && use.version != version &&
+          slice->page == slice_of(version)->page && is_written(task, use.version) != written) {
         return use.version;
       }
     }
@@ -328,7 +343,9 @@ class Registered {
     for (const plan::Use& use : uses_of(task)) {
       const std::size_t v = use.version.index();
       memory::TensorSlot& slot = slots_[v];
-      if (last_task_[v] != task || base_.problem.versions[v].outlives || !slot.valid()) continue;
+      if (inherited_[v] != 0 || last_task_[v] != task || base_.problem.versions[v].outlives ||
+          !slot.valid())
+        continue;
       manager_.unmap(slot);
       out_.dead.push_back(slot);
       slot = {};
@@ -342,7 +359,7 @@ class Registered {
     out_.slots.assign(tensors, {});
     for (std::size_t i = 0; i < tensors; ++i) {
       const plan::VersionId last = made_.last_version[i];
-      if (last.valid()) out_.slots[i] = slots_[last.index()];
+      if (last.valid() && !is_inherited(last)) out_.slots[i] = slots_[last.index()];
     }
   }
 
@@ -359,6 +376,7 @@ class Registered {
   std::vector<plan::VersionId> now_;       // what stands for it now
   std::vector<memory::TensorSlot> slots_;  // where that lies
   std::vector<std::uint32_t> last_task_;
+  std::vector<std::uint8_t> inherited_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 // same data, so that all that follows knows no policy. One thread at a time.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -34,12 +35,21 @@ struct Placement {
   std::uint32_t unpromoted = 0;  ///< policy read_write: dispatches placed as under per_task
 };
 
+/// Parts that a test may replace.
+struct Seams {
+  using Planner = std::function<std::variant<plan::Plan, plan::NoPlan>(const plan::Problem&,
+                                                                       const plan::Options&)>;
+  Planner planner = plan::place;
+  bool orders_streams = true;  ///< a tensor's tasks on another stream are submitted first
+};
+
 /// What a placer needs to know.
 struct PlacementInput {
   const Window& window;
   const std::vector<TensorFacts>& facts;  ///< without places; those are looked up
   const runtime::Backend& backend;        ///< asked what it can do and what is compiled
   const ConnectOptions& options;
+  const Seams& seams;
 };
 
 /// Per task of the window: nonzero if it is a dispatch whose promoted variant is compiled.

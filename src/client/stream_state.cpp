@@ -57,7 +57,7 @@ void StreamState::launch_locked(const Kernel& kernel, Grid grid, std::span<const
 void StreamState::close_others(std::span<const Window::NewUse> uses) {
   for (const Window::NewUse& use : uses) {
     StreamState* other = use.tensor->last_stream;
-    if (other != nullptr && other != this) other->submit(nullptr);
+    if (other != nullptr && other != this && core_.seams().orders_streams) other->submit(nullptr);
   }
 }
 

@@ -65,7 +65,7 @@ bool Core::would_fit(const Window& window, Bytes budget) {
   need += results + align_up(uniforms, 64 * kKiB);
   if (options_.policy == Policy::window) {
     const std::vector<TensorFacts> facts = facts_of(window);
-    need += bytes_to_make({window, facts, *backend_, options_}, *manager_);
+    need += bytes_to_make({window, facts, *backend_, options_, seams_}, *manager_);
   } else {
     // Mapped task by task, nothing is known beforehand but that no tensor takes more than its size.
     for (const TensorState* tensor : window.tensors()) {
@@ -131,7 +131,7 @@ std::optional<memory::StorageFailure> Core::try_submit(const Window& window, Rea
 }
 
 Placed Core::place(const Window& window, const std::vector<TensorFacts>& facts) {
-  const PlacementInput input{window, facts, *backend_, options_};
+  const PlacementInput input{window, facts, *backend_, options_, seams_};
   return options_.policy == Policy::window ? place_planned(input, *manager_)
                                            : place_registered(input, *manager_);
 }

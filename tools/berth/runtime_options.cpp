@@ -20,7 +20,8 @@ void RuntimeOptions::add_to(CLI::App& command) {
   static const std::map<std::string, Policy> kPolicies = {
       {name_of(Policy::window), Policy::window},
       {name_of(Policy::per_task), Policy::per_task},
-      {name_of(Policy::exclusive), Policy::exclusive}};
+      {name_of(Policy::exclusive), Policy::exclusive},
+      {name_of(Policy::read_write), Policy::read_write}};
   command.add_option("--runtime", runtime, "Where kernels run (the best one here)")
       ->option_text("wgpu|reference|reference-strict");
   command
@@ -28,7 +29,7 @@ void RuntimeOptions::add_to(CLI::App& command) {
           "--policy", [this](const std::string& name) { policy = kPolicies.at(name); },
           "How tensors are given memory (window)")
       ->check(CLI::IsMember(kPolicies))
-      ->option_text("window|per_task|exclusive");
+      ->option_text("window|per_task|exclusive|read_write");
   command.add_option("--webgpu", webgpu, "WebGPU library of the runtime wgpu (wgpu-native)")
       ->option_text("LIBRARY");
 }
