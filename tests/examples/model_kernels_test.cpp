@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <span>
 #include <tuple>
@@ -72,7 +73,7 @@ double largest_error(const Values& values, const std::vector<double>& expected) 
   return worst;
 }
 
-double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
 
 using MatmulCase = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // rows, columns, depth
 class Matmul : public testing::TestWithParam<MatmulCase> {};
@@ -163,7 +164,7 @@ TEST(Embedding, AddsWordPositionAndTypeAndStartsPositionsAnewForEachSentence) {
   std::vector<double> sums(ids.size() * kHidden);
   for (std::size_t token = 0; token < ids.size(); ++token) {
     for (std::size_t i = 0; i < kHidden; ++i) {
-      sums[token * kHidden + i] = static_cast<double>(word[ids[token] * kHidden + i]) +
+      sums[token * kHidden + i] = static_cast<double>(word[std::size_t{ids[token]} * kHidden + i]) +
                                   position[token % kLongest * kHidden + i] + type[i];
     }
   }

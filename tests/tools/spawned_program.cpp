@@ -26,12 +26,12 @@ File temporary(const std::string& contents) {
   File file(std::tmpfile());
   if (file == nullptr) throw std::runtime_error("No temporary file.");
   std::fwrite(contents.data(), 1, contents.size(), file.get());
-  std::rewind(file.get());
+  std::fseek(file.get(), 0, SEEK_SET);
   return file;
 }
 
 std::string contents_of(const File& file) {
-  std::rewind(file.get());
+  std::fseek(file.get(), 0, SEEK_SET);
   std::string text;
   std::array<char, 4096> part{};
   while (const std::size_t count = std::fread(part.data(), 1, part.size(), file.get())) {
@@ -42,6 +42,7 @@ std::string contents_of(const File& file) {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
   list.push_back(nullptr);
   return list;
