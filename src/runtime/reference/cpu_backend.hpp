@@ -44,7 +44,10 @@ class CpuBackend : public Backend {
   void unmap(memory::PageHandle page) final { pages_.unmap(page, done()); }
 
   void wait(Ticket ticket) final;
-  [[nodiscard]] Ticket poll() final { return Ticket{done()}; }
+  [[nodiscard]] Ticket poll() final {
+    notice();
+    return Ticket{done()};
+  }
   [[nodiscard]] std::optional<std::string> lost() const final { return std::nullopt; }
 
  protected:
@@ -56,6 +59,8 @@ class CpuBackend : public Backend {
   virtual void run(std::unique_ptr<Job> job) = 0;
   /// The last ticket that is done.
   [[nodiscard]] virtual std::uint64_t done() const noexcept = 0;
+  /// Lets done() move on.
+  virtual void notice() noexcept {}
   /// Returns once `ticket` is done.
   virtual void finish(std::uint64_t ticket) noexcept { static_cast<void>(ticket); }
   /// Throws what went wrong since it was last asked.

@@ -32,6 +32,15 @@ class StrictRuntime final : public CpuBackend {
     return done_.load(std::memory_order_acquire);
   }
 
+  // Work is done when submit() returns, but shows only once somebody polls or waits, as on a
+  // device: who counts on more is found out here.
+  void notice() noexcept override {
+    done_.store(finished_.load(std::memory_order_acquire), std::memory_order_release);
+  }
+  void finish(std::uint64_t ticket) noexcept override {
+    if (done() < ticket) notice();
+  }
+
   void run(std::unique_ptr<Job> job) override {
     try {
       for (const Command& command : job->bound->program->commands) run_command(*job, command);
@@ -40,7 +49,7 @@ class StrictRuntime final : public CpuBackend {
       throw;
     }
     undo_.clear();
-    done_.store(job->ticket, std::memory_order_release);
+    finished_.store(job->ticket, std::memory_order_release);
   }
 
   static PageMemory& page(const Job& job, const plan::ProgramBinding& binding) {
@@ -145,16 +154,20 @@ class StrictRuntime final : public CpuBackend {
     for (std::size_t i = 0; i < task.form->signature_of_binding.size(); ++i) {
       const plan::ProgramBinding& binding = bindings[i];
       const BindingSignature& declared = signature.bindings[task.form->signature_of_binding[i]];
+      // Declared write but bound read_write is no promise: a stand-in for an empty tensor, say.
+      Access access = task.form->access_of_binding[i];
+      const bool promoted = program.kernels[command.kernel].variant == Variant::promoted;
+      if (access == Access::write && !promoted) access = binding.access;
       task.bindings.push_back({&page(job, binding), binding.offset, binding.bytes, binding.base,
-                               task.form->access_of_binding[i], bytes_of(declared.element),
-                               declared.name});
+                               access, bytes_of(declared.element), declared.name});
     }
     return task;
   }
 
   StrictJudge judge_;
   UndoLog undo_;
-  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> finished_{0};
+  std::atomic<std::uint64_t> done_{0};  // as far as it was noticed
 };
 
 }  // namespace

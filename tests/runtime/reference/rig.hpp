@@ -142,6 +142,7 @@ class ReferenceRig {
     foreign_.clear();
   }
 
+  [[nodiscard]] memory::PageHandle result_page(std::size_t which) const { return results_[which]; }
   template <class T>
   [[nodiscard]] std::vector<T> result(std::size_t which, std::size_t count) {
     backend_->wait_mapped(results_[which]);

@@ -285,6 +285,14 @@ TEST_F(StrictRuntime, ANeighboursBytesBeforeTheBaseAreNotTheKernels) {
   expect_finding(HasSubstr("reads outside of its bindings"));
 }
 
+TEST_F(StrictRuntime, AWriteBindingThatIsBoundReadWriteIsNoPromise) {
+  const auto a = rig.page(4096);
+  const auto b = rig.page(4096);
+  rig.upload(a, 0, Words{1, 2});
+  rig.dispatch(copy_kernel(), {1}, {{a, 0, 8}, {b, 0, 8, kReadWrite}}, {1});
+  EXPECT_EQ(rig.read<std::uint32_t>(b, 0, 1), Words{1});
+}
+
 TEST_F(StrictRuntime, APromotedDispatchStillMayNotWriteItsInputs) {
   const auto a = rig.page(4096);
   rig.upload(a, 0, Words{1, 2, 3, 4});
@@ -322,6 +330,21 @@ TEST_F(StrictRuntime, ARefusedSubmissionChangesNothing) {
   EXPECT_EQ(rig.read<std::uint32_t>(b, 0, 4), (Words{5, 6, 7, 8}));
   rig.dispatch(copy_kernel(), {1}, {{a, 256, 16}, {b, 0, 16, kWrite}}, {4});
   expect_finding(HasSubstr("nobody wrote"));
+}
+
+TEST_F(StrictRuntime, ASubmissionShowsAsDoneOnlyToWhoPollsOrWaits) {
+  const auto a = rig.page(4096);
+  rig.upload(a, 0, Words{1});
+  const auto page = rig.make(64, memory::PageUse::readback);
+  rig.readback(a, 0, 4);
+  rig.submit();
+  rig.backend().map(page);
+  EXPECT_EQ(rig.backend().host_state(page), runtime::HostState::mapped) << "never submitted";
+  const auto which = rig.readback(a, 0, 4);
+  const runtime::Ticket ticket = rig.submit();
+  EXPECT_EQ(rig.backend().host_state(rig.result_page(which)), runtime::HostState::mapping);
+  EXPECT_EQ(rig.backend().poll(), ticket);
+  EXPECT_EQ(rig.backend().host_state(rig.result_page(which)), runtime::HostState::mapped);
 }
 
 TEST_F(StrictRuntime, ANewPageIsPoisonAndNotZeros) {
