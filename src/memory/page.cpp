@@ -125,8 +125,8 @@ MadePages PageTable::make(std::span<const NewPage> pages) {
   return made;
 }
 
-MadePages PageTable::make_growing(PoolKind pool, Bytes bytes, Bytes least, Bytes most) {
-  const NewPage wanted{pool, std::max(std::clamp(reserved(pool), least, most), bytes)};
+MadePages PageTable::make_growing(PoolKind pool, Bytes bytes, Bytes full, Bytes least, Bytes most) {
+  const NewPage wanted{pool, std::max(std::clamp(full, least, most), bytes)};
   MadePages made = make({&wanted, 1});
   if (made.ok() || rounded(pool, bytes) >= rounded(pool, wanted.bytes)) return made;
   const NewPage needed{pool, bytes};

@@ -130,10 +130,11 @@ class PageTable {
 
   /// Makes all or none. Returns: ids in the order of the requests.
   [[nodiscard]] MadePages make(std::span<const NewPage> pages);
-  /// Makes one page as large as all pages of the pool so far, but within [least, most] and never
-  /// below `bytes`: few pages, and at most about half of them empty. If that cannot be made, one of
-  /// the size needed is tried.
-  [[nodiscard]] MadePages make_growing(PoolKind pool, Bytes bytes, Bytes least, Bytes most);
+  /// Makes one page as large as `full`, the pages that had no room, but within [least, most] and
+  /// never below `bytes`: few pages, and at most about half of them empty. If that cannot be made,
+  /// one of the size needed is tried.
+  [[nodiscard]] MadePages make_growing(PoolKind pool, Bytes bytes, Bytes full, Bytes least,
+                                       Bytes most);
   /// Precondition: no submitted work uses it. Errors: Error(internal) if it is held or not there.
   void free(PageId page);
 

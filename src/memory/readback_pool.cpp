@@ -19,7 +19,8 @@ Reserved ReadbackPool::reserve(Bytes bytes) {
   if (best != nullptr) return {put(*best, bytes), {}, {}};
 
   MadePages made =
-      table_.make_growing(PoolKind::readback, bytes, options_.least_page, options_.most_page);
+      table_.make_growing(PoolKind::readback, bytes, table_.reserved(PoolKind::readback),
+                          options_.least_page, options_.most_page);
   if (!made.ok()) return {{}, {}, std::move(made.failure)};
   entries_.push_back({&table_.at(made.pages.front()), State::open, 0, 0});
   return {put(entries_.back(), bytes), made.pages.front(), {}};

@@ -10,8 +10,8 @@ Reserved UniformPool::reserve(Bytes bytes) {
   for (Page* page : table_.pages(PoolKind::uniform)) {
     if (const auto slice = page->try_take(bytes, options_.alignment)) return {*slice, {}, {}};
   }
-  MadePages made =
-      table_.make_growing(PoolKind::uniform, bytes, options_.least_page, options_.most_page);
+  MadePages made = table_.make_growing(PoolKind::uniform, bytes, table_.reserved(PoolKind::uniform),
+                                       options_.least_page, options_.most_page);
   if (!made.ok()) return {{}, {}, std::move(made.failure)};
   Page& page = table_.at(made.pages.front());
   return {*page.try_take(bytes, options_.alignment), page.id(), {}};

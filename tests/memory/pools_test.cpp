@@ -79,26 +79,30 @@ TEST_F(SlicedPoolTest, TakesThePageWithTheBestFit) {
 }
 
 TEST_F(SlicedPoolTest, PagesGrowWithThePoolUpToAMostAndHoldWhatIsLarger) {
-  std::vector<PageId> pages;
   std::vector<Bytes> sizes;
-  for (int i = 0; i < 5; ++i) {
-    const Reserved r = sliced.reserve(1024, pages);
-    pages.push_back(r.slice.page);
-    sizes.push_back(table.at(r.slice.page).bytes());
+  for (int i = 0; i < 16; ++i) {
+    const Reserved r = sliced.reserve(1024, {});
+    if (r.made.valid()) sizes.push_back(table.at(r.made).bytes());
   }
-  EXPECT_EQ(sizes, (std::vector<Bytes>{1024, 1024, 2048, 4096, 4096}));
+  EXPECT_EQ(sizes, (std::vector<Bytes>{1024, 1024, 2048, 4096, 4096, 4096}));
   const Reserved large = sliced.reserve(9000, {});
   EXPECT_EQ(table.at(large.slice.page).bytes(), 9216u);
 }
 
+TEST_F(SlicedPoolTest, APageMadeToBeApartIsNoLargerThanThePagesThatWereFull) {
+  const Reserved large = sliced.reserve(100000, {});
+  const std::array excluded{large.slice.page};
+  const Reserved apart = sliced.reserve(4, excluded);
+  EXPECT_EQ(table.at(apart.slice.page).bytes(), 1024u);
+}
+
 TEST_F(SlicedPoolTest, MakesAPageOfTheNeededSizeIfTheGrowingOneDoesNotFit) {
-  const Reserved first = sliced.reserve(4096, {});
+  ASSERT_TRUE(sliced.reserve(4096, {}).ok());  // full
   device.memory = device.reserved + 1024;
-  const std::array excluded{first.slice.page};
-  const Reserved second = sliced.reserve(700, excluded);
+  const Reserved second = sliced.reserve(700, {});
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(table.at(second.slice.page).bytes(), 1024u);
-  const Reserved third = sliced.reserve(1024, excluded);
+  const Reserved third = sliced.reserve(1024, {});
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.failure->kind, StorageFailure::Kind::not_now);
 }
