@@ -4,7 +4,6 @@
 #include "berth/client.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/text.hpp"
 #include "client/core.hpp"
@@ -12,25 +11,6 @@
 #include "runtime/registry.hpp"
 
 namespace berth {
-
-namespace {
-
-std::uint64_t next_tensor() {
-  static std::atomic<std::uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-Handle make_tensor(std::uint64_t client, Bytes bytes, TensorOptions&& options,
-                   std::source_location where) {
-  if (bytes % 4 != 0 || options.capacity % 4 != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                text("A tensor of ", bytes, " bytes (capacity ", options.capacity,
-                     ") was asked for; both must be multiples of 4."));
-  }
-  return Handle(new client::TensorState(next_tensor(), client, bytes, std::move(options), where));
-}
-
-}  // namespace
 
 // Stream ------------------------------------------------------------------------------------------
 
@@ -69,18 +49,18 @@ void Stream::discard() { state_->discard(); }
 // Client ------------------------------------------------------------------------------------------
 
 Handle Client::empty(Bytes bytes, TensorOptions options, std::source_location where) {
-  return make_tensor(core_->id(), bytes, std::move(options), where);
+  return core_->make_tensor(bytes, std::move(options), where);
 }
 
 Handle Client::zeros(Bytes bytes, TensorOptions options, std::source_location where) {
-  Handle tensor = make_tensor(core_->id(), bytes, std::move(options), where);
+  Handle tensor = core_->make_tensor(bytes, std::move(options), where);
   fill(tensor, 0);
   return tensor;
 }
 
 Handle Client::create_bytes(std::span<const std::byte> data, TensorOptions options,
                             std::source_location where) {
-  Handle tensor = make_tensor(core_->id(), data.size(), std::move(options), where);
+  Handle tensor = core_->make_tensor(data.size(), std::move(options), where);
   stream().upload(tensor, data);
   return tensor;
 }

@@ -78,6 +78,17 @@ void Core::check_device() const {
   }
 }
 
+Handle Core::make_tensor(Bytes bytes, TensorOptions options, std::source_location where) const {
+  static std::atomic<std::uint64_t> next{1};
+  if (bytes % 4 != 0 || options.capacity % 4 != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                text("A tensor of ", bytes, " bytes (capacity ", options.capacity,
+                     ") was asked for; both must be multiples of 4."));
+  }
+  return Handle(new TensorState(next.fetch_add(1, std::memory_order_relaxed), id_, bytes,
+                                std::move(options), where));
+}
+
 void Core::adopt(TensorState& tensor) {
   if (tensor.server == nullptr) tensor.server = drops_;
 }

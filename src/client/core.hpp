@@ -73,6 +73,10 @@ class Core : public std::enable_shared_from_this<Core> {
   [[nodiscard]] StreamState& take_stream();
   void give_stream(StreamState& stream) noexcept;
 
+  /// A tensor without memory. Takes no lock. Errors: Error(invalid_argument).
+  [[nodiscard]] Handle make_tensor(
+      Bytes bytes, TensorOptions options = {},
+      std::source_location where = std::source_location::current()) const;
   /// Makes a tensor known to the server: from now on the server frees it.
   void adopt(TensorState& tensor);
   /// Frees the tensors whose last handle is gone and that no window holds.

@@ -5,6 +5,7 @@
 // that are mapped already stand in each other's way, one is copied elsewhere for good (a
 // relocation).
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -209,9 +210,10 @@ class Registered {
       if (auto failure = map(use.version, excluded_for(t, use.version))) return failure;
     }
     for (const plan::Use& use : uses_of(t)) {
-      while (const auto other = clash_of(t, use.version)) {
-        const bool other_is_smaller = slice_of(*other)->bytes < slice_of(use.version)->bytes;
-        if (auto failure = relocate(t, other_is_smaller ? *other : use.version)) return failure;
+      while (clash_of(t, use.version)) {
+        for (const plan::VersionId version : cheaper_side(t, use.version)) {
+          if (auto failure = relocate(t, version)) return failure;
+        }
       }
     }
     plan::Task task = base_.problem.tasks[t];
@@ -297,6 +299,24 @@ class Registered {
       }
     }
     return std::nullopt;
+  }
+
+  // What the task uses of the page of `version`: all that it writes, or all that it only reads,
+  // whichever is less to copy.
+  [[nodiscard]] std::vector<plan::VersionId> cheaper_side(std::uint32_t task,
+                                                          plan::VersionId version) const {
+    const memory::PageId page = slice_of(version)->page;
+    std::array<std::vector<plan::VersionId>, 2> sides;
+    std::array<Bytes, 2> bytes{};
+    for (const plan::Use& use : uses_of(task)) {
+      const auto& slice = slice_of(use.version);
+      if (!slice || slice->page != page || is_inherited(use.version)) continue;
+      const std::size_t side = is_written(task, use.version) ? 1 : 0;
+      if (std::ranges::find(sides[side], use.version) != sides[side].end()) continue;
+      sides[side].push_back(use.version);
+      bytes[side] += slice->bytes;
+    }
+    return bytes[1] <= bytes[0] ? sides[1] : sides[0];
   }
 
   // A copy task moves the contents; the new version stands for the old one from then on.

@@ -149,13 +149,29 @@ void StreamState::copy(const Binding& source, const Binding& target) {
                      to.range.bytes, "; the sizes must be equal."));
   }
   const bool same_bytes = from.tensor == to.tensor && from.range == to.range;
-  if (!from.range.empty() && !same_bytes) {
+  const bool renames = to.range == Range{0, to.tensor->bytes};
+  if (from.tensor == to.tensor && !same_bytes && !renames && from.range.overlaps(to.range)) {
+    copy_through_transient(from, to);
+  } else if (!from.range.empty() && !same_bytes) {
     close_others(uses);
     note_uses(uses);
     window_.add_transfer(plan::TaskKind::copy, uses, 0, "copy");
   }
   source.take();
   target.take();
+}
+
+// Overlapping ranges of one tensor: like memmove.
+void StreamState::copy_through_transient(const Window::NewUse& from, const Window::NewUse& to) {
+  const Handle transient = core_.make_tensor(from.range.bytes);
+  const Range whole{0, from.range.bytes};
+  const std::array out = {from, Window::NewUse{transient.state(), Access::write, false, whole}};
+  const std::array back = {Window::NewUse{transient.state(), Access::read, false, whole}, to};
+  close_others(out);
+  for (const auto& uses : {out, back}) {
+    note_uses(uses);
+    window_.add_transfer(plan::TaskKind::copy, uses, 0, "copy");
+  }
 }
 
 // Closing -----------------------------------------------------------------------------------------

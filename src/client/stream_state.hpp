@@ -51,6 +51,7 @@ class StreamState {
   void note_uses(std::span<const Window::NewUse> uses);
   [[nodiscard]] Window::NewUse resolve_transfer(const Binding& binding, Access access,
                                                 const char* verb) const;
+  void copy_through_transient(const Window::NewUse& from, const Window::NewUse& to);
   void launch_locked(const Kernel& kernel, Grid grid, std::span<const Binding> bindings,
                      const Binding* counts, const Uniforms& uniforms, const LaunchOptions& options);
   void upload_piece(Lock& lock, const Window::NewUse& target, std::span<const std::byte> data);
