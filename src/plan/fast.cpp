@@ -58,7 +58,7 @@ class Fast {
   void search() {
     if (proven_ || problem_.conflicts.empty()) return;
     const std::uint64_t items = problem_.items.size();
-    const Budget budget{(items > 500 ? 350U : 500U) * items + 10'000, 100, {}};
+    const Budget budget{(items > 500 ? 250U : 500U) * items + 10'000, 100, {}};
     improve_quickly(problem_, keeper_, budget, random_);
   }
 

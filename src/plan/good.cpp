@@ -14,6 +14,9 @@ namespace {
 /// More pages than this are never tried by the search; the greedy placers may open more.
 constexpr std::uint32_t kMostPages = 8;
 
+/// First fit on one page looks at all of it, so beyond this the sweep's answer stands.
+constexpr std::size_t kMostOnOnePage = 60'000;
+
 using Assignment = std::vector<std::uint32_t>;
 
 std::uint32_t pages_of(const Assignment& page) {
@@ -38,7 +41,14 @@ class Improver {
     heat_ = total / problem.items.size();
   }
 
-  void start_greedily() { find_starts(); }
+  void start_greedily() {
+    constexpr std::size_t kMostStacked = 1500;  // stack() is quadratic
+    if (problem_.items.size() <= kMostStacked) {
+      find_starts();
+    } else {
+      start_quickly();
+    }
+  }
 
   void start_quickly() {
     const std::vector<std::uint32_t> order = by_size(problem_);
@@ -158,11 +168,11 @@ class Improver {
 };
 
 /// The search keeps lists per position, and the packer lists per item; memory has to stay linear.
-bool affordable(const PoolProblem& problem) {
+bool affordable(const PoolProblem& problem, std::uint64_t base) {
   std::uint64_t cells = 0;
   for (const Item& item : problem.items) cells += item.end - item.start;
   return problem.items.size() >= 2 &&
-         cells <= 64 * (problem.items.size() + problem.positions) + 1'000'000;
+         cells <= 32 * (problem.items.size() + problem.positions) + base;
 }
 
 }  // namespace
@@ -178,7 +188,18 @@ std::uint64_t good_work(const PoolProblem& problem) {
 }
 
 void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random) {
-  if (!affordable(problem)) return;
+  if (problem.conflicts
+          .empty()) {  // nothing has to be apart: one page is best, if it may be so large
+    const std::vector<std::uint32_t> page(problem.items.size(), 0);
+    if (max_live(problem.items, problem.positions) > problem.page_limit) return;
+    if (problem.items.size() > kMostOnOnePage) return;
+    const std::uint64_t per_item = budget.work / std::max<std::size_t>(1, problem.items.size());
+    PackedPages packed = pack_pages(problem, page, per_item, random);
+    const bool fits = packed.sum <= problem.page_limit;
+    if (fits) keeper.offer(std::move(packed.plan));
+    if (fits) return;
+  }
+  if (!affordable(problem, 1'000'000)) return;
   Improver improver(problem, keeper, budget, random);
   improver.start_greedily();
   improver.run();
@@ -186,7 +207,7 @@ void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, R
 
 void improve_quickly(const PoolProblem& problem, Keeper& keeper, const Budget& budget,
                      Random& random) {
-  if (!affordable(problem)) return;
+  if (!affordable(problem, 0)) return;
   Improver improver(problem, keeper, budget, random);
   improver.start_quickly();
   improver.run_quickly();
