@@ -44,7 +44,7 @@ std::vector<Bytes> savings(const Problem& problem, const std::vector<Life>& live
   for (const InPlacePair& pair : problem.in_place) {
     if (pair.task.index() < problem.tasks.size()) pairs.push_back(&pair);
   }
-  std::stable_sort(pairs.begin(), pairs.end(), [](const InPlacePair* a, const InPlacePair* b) {
+  std::ranges::sort(pairs, [](const InPlacePair* a, const InPlacePair* b) {
     return std::tie(a->task, a->choice) < std::tie(b->task, b->choice);
   });
   std::vector<Bytes> saved(problem.tasks.size() + 2, 0);

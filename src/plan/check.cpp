@@ -136,13 +136,14 @@ bool may_grow(const Problem& problem, const Page& page) {
 /// these are dead (overlap judges that). Sorted; neighbours may touch or overlap.
 std::vector<std::vector<Range>> rooms_of(const Problem& problem) {
   std::vector<std::vector<Range>> rooms;
+  rooms.reserve(problem.pages.size());
   for (const Page& page : problem.pages) rooms.push_back(page.free);
   for (const Version& version : problem.versions) {
     if (!version.fixed || version.fixed->page.index() >= rooms.size()) continue;
     rooms[version.fixed->page.index()].push_back({version.fixed->offset, version.bytes});
   }
   for (std::vector<Range>& room : rooms) {
-    std::sort(room.begin(), room.end());
+    std::ranges::sort(room);
     // Joined, so that a search by end finds the first range that reaches past an offset.
     std::vector<Range> joined;
     for (const Range& range : room) {
@@ -167,9 +168,7 @@ void check_room(const Subject& subject, std::size_t v, const std::vector<std::ve
   const Page& page = problem.pages[place.page.index()];
   Range rest{place.offset, version.bytes};
   const std::vector<Range>& room = rooms[place.page.index()];
-  const auto next =
-      std::upper_bound(room.begin(), room.end(), rest.offset,
-                       [](Bytes offset, const Range& range) { return offset < range.end(); });
+  const auto next = std::ranges::upper_bound(room, rest.offset, {}, &Range::end);
   if (next != room.end() && next->offset <= rest.offset) {
     const Bytes until = std::min(next->end(), rest.end());
     rest = {until, rest.end() - until};

@@ -56,7 +56,7 @@ std::vector<Event> events_of(const Subject& subject, const Timeline& timeline) {
     events.push_back({page, life.begin, true, version});
     events.push_back({page, life.end, false, version});
   }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+  std::ranges::sort(events, [](const Event& a, const Event& b) {
     return std::tie(a.page, a.tick, a.birth, a.version) <
            std::tie(b.page, b.tick, b.birth, b.version);
   });
@@ -159,7 +159,7 @@ void check_rounding(const Subject& subject, std::size_t task, std::vector<Bound>
                     Findings& findings) {
   const Bytes alignment = std::max<Bytes>(subject.problem.device.binding_alignment, 1);
   std::erase_if(bound, [](const Bound& use) { return !use.writing; });
-  std::sort(bound.begin(), bound.end(), [](const Bound& a, const Bound& b) {
+  std::ranges::sort(bound, [](const Bound& a, const Bound& b) {
     return std::tie(a.page, a.range) < std::tie(b.page, b.range);
   });
   std::size_t furthest = 0;  // of the bindings before i on its page, the one that ends last

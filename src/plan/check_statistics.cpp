@@ -101,8 +101,7 @@ void check_statistics(const Subject& subject, const Timeline& timeline, Findings
     ++pages;
   }
   const std::vector<std::uint32_t> levels = data_levels(problem);
-  const std::uint32_t level_count =
-      levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end()) + 1;
+  const std::uint32_t level_count = levels.empty() ? 0 : *std::ranges::max_element(levels) + 1;
   const Statistics& stated = plan.statistics;
   expect(findings, "a lower bound of", stated.lower_bound, lower_bound(problem, plan.order));
   expect(findings, "a peak of", stated.peak, peak);

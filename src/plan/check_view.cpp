@@ -72,15 +72,15 @@ std::vector<Life> lives_in(const Problem& problem, const std::vector<std::uint32
 }
 
 RangeMaxima::RangeMaxima(std::vector<Bytes> cuts) : cuts_(std::move(cuts)) {
-  std::sort(cuts_.begin(), cuts_.end());
-  cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+  std::ranges::sort(cuts_);
+  cuts_.erase(std::ranges::unique(cuts_).begin(), cuts_.end());
   leaves_ = std::bit_ceil(std::max<std::size_t>(cuts_.size(), 1));
   below_.assign(2 * leaves_, kNothing);
   whole_.assign(2 * leaves_, kNothing);
 }
 
 std::size_t RangeMaxima::leaf_at(Bytes offset) const {
-  const auto found = std::lower_bound(cuts_.begin(), cuts_.end(), offset);
+  const auto found = std::ranges::lower_bound(cuts_, offset);
   return static_cast<std::size_t>(found - cuts_.begin());
 }
 

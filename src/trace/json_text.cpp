@@ -18,7 +18,7 @@ json parse_json(std::string_view text, Source source) {
     return json::parse(text);
   } catch (const json::parse_error& error) {
     const std::string_view before = text.substr(0, std::min(error.byte, text.size()));
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const auto line = std::ranges::count(before, '\n') + 1;
     const std::size_t newline = before.rfind('\n');
     const std::size_t column =
         newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
@@ -27,7 +27,7 @@ json parse_json(std::string_view text, Source source) {
     const std::size_t dash = reason.find(" - ");
     reason = dash == std::string::npos ? "unexpected end or character" : reason.substr(dash + 3);
     const auto stray = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
-    std::replace_if(reason.begin(), reason.end(), stray, '?');
+    std::ranges::replace_if(reason, stray, '?');
     refuse(source, "line " + std::to_string(line) + ", column " + std::to_string(column) +
                        " is no JSON: " + reason + ".");
   }

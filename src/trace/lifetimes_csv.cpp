@@ -59,7 +59,7 @@ class CsvReader {
     const std::vector<std::string_view> names = fields_of(line);
     width_ = names.size();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto* const column = std::find(kNames.begin(), kNames.end(), names[i]);
+      const auto* const column = std::ranges::find(kNames, names[i]);
       if (column == kNames.end()) {
         refuse(source_, here() +
                             "must be the header id,lower,upper,size[,offset], but has a column " +
@@ -84,9 +84,8 @@ class CsvReader {
   Number number(const std::vector<std::string_view>& fields, Column column) {
     const std::string_view field = fields[at_[column]];
     Number value{};
-    const char* const end = field.data() + field.size();
-    const auto parsed = std::from_chars(field.data(), end, value);
-    if (parsed.ec != std::errc{} || parsed.ptr != end) {
+    const auto parsed = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (parsed.ec != std::errc{} || parsed.ptr != field.data() + field.size()) {
       refuse(source_,
              here() + "has the " + std::string(kNames[column]) + " " + in_quotes(field) +
                  ", which is no whole number" +
@@ -141,7 +140,7 @@ class CsvReader {
   static bool is_number(const std::string& id) {
     constexpr std::size_t kSafeDigits = 19;
     return !id.empty() && id.size() <= kSafeDigits && (id.size() == 1 || id[0] != '0') &&
-           std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; });
+           std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; });
   }
 
   Source source_;

@@ -37,8 +37,8 @@ std::string escaped(const std::string& text) {
       case '>':
         result += "&gt;";
         break;
-      case '"':
-        result += "&quot;";
+      case '\'':
+        result += "&apos;";
         break;
       default:
         if (static_cast<unsigned char>(c) >= 0x20) result += c;
@@ -62,24 +62,27 @@ class Drawing {
   }
 
   std::string draw() {
-    const double height = bottom_ + kMargin;
-    text_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" +
-            number(kLeft + kWidth + kMargin) + "\" height=\"" + number(height) +
-            "\" font-family=\"sans-serif\" font-size=\"11\">\n" + "<title>" +
-            escaped(labels_.title) + "</title>\n" +
-            "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" + "<text x=\"" +
-            number(kLeft) + "\" y=\"20\" font-size=\"14\">" + escaped(labels_.title) + "</text>\n";
+    put("<svg xmlns='http://www.w3.org/2000/svg' width='", number(kLeft + kWidth + kMargin),
+        "' height='", number(bottom_ + kMargin), "' font-family='sans-serif' font-size='11'>\n");
+    put("<title>", escaped(labels_.title), "</title>\n");
+    put("<rect width='100%' height='100%' fill='#ffffff'/>\n");
+    put("<text x='", number(kLeft), "' y='20' font-size='14'>", escaped(labels_.title),
+        "</text>\n");
     draw_lanes();
     for (std::size_t v = 0; v < boxes_.size(); ++v) draw_box(v);
     draw_conflicts();
-    text_ += "<text x=\"" + number(kLeft) + "\" y=\"" + number(bottom_ + 20) + "\">" +
-             std::to_string(plan_.order.size()) +
-             " tasks in the plan's order; up: addresses; red: written and only read by one "
-             "task</text>\n</svg>\n";
+    put("<text x='", number(kLeft), "' y='", number(bottom_ + 20), "'>",
+        std::to_string(plan_.order.size()), " tasks in the plan's order; up: addresses; ",
+        "red: written and only read by one task</text>\n</svg>\n");
     return std::move(text_);
   }
 
  private:
+  template <class... Parts>
+  void put(const Parts&... parts) {
+    (text_.append(parts), ...);
+  }
+
   void lay_out_lanes() {
     Bytes total = 0;
     for (const plan::PlannedPage& page : plan_.pages) total += page.used ? page.bytes : 0;
@@ -127,11 +130,10 @@ class Drawing {
     for (std::size_t p = 0; p < plan_.pages.size(); ++p) {
       if (!plan_.pages[p].used) continue;
       const double top = y_of(p, plan_.pages[p].bytes);
-      text_ += "<rect x=\"" + number(kLeft) + "\" y=\"" + number(top) + "\" width=\"" +
-               number(kWidth) + "\" height=\"" + number(lane_floor_[p] - top) +
-               "\" fill=\"#f2f2f2\" stroke=\"#999999\"/>\n<text x=\"4\" y=\"" +
-               number(lane_floor_[p] - 2) + "\">page " + std::to_string(p) + ": " +
-               std::to_string(plan_.pages[p].bytes) + "</text>\n";
+      put("<rect x='", number(kLeft), "' y='", number(top), "' width='", number(kWidth),
+          "' height='", number(lane_floor_[p] - top), "' fill='#f2f2f2' stroke='#999999'/>\n");
+      put("<text x='4' y='", number(lane_floor_[p] - 2), "'>page ", std::to_string(p), ": ",
+          std::to_string(plan_.pages[p].bytes), "</text>\n");
     }
   }
 
@@ -145,17 +147,17 @@ class Drawing {
                                   ? labels_.versions[v]
                                   : std::to_string(v);
     constexpr unsigned kHueStep = 47;  // neighbours in number get hues far apart
-    text_ += "<rect x=\"" + number(x_of(box.begin)) + "\" y=\"" + number(top) + "\" width=\"" +
-             number((box.end - box.begin) * per_task_) + "\" height=\"" +
-             number(static_cast<double>(bytes) * per_byte_) + "\" fill=\"hsl(" +
-             std::to_string(v * kHueStep % 360) +
-             ",55%,72%)\" stroke=\"#444444\" stroke-width=\"0.4\"><title>" + escaped(label) + ": " +
-             std::to_string(bytes) + " bytes at " + std::to_string(place.offset) + " of page " +
-             std::to_string(place.page.value) + "</title></rect>\n";
+    put("<rect x='", number(x_of(box.begin)), "' y='", number(top), "' width='",
+        number((box.end - box.begin) * per_task_), "' height='",
+        number(static_cast<double>(bytes) * per_byte_), "' fill='hsl(",
+        std::to_string(v * kHueStep % 360), ",55%,72%)' stroke='#444444' stroke-width='0.4'>");
+    put("<title>", escaped(label), ": ", std::to_string(bytes), " bytes at ",
+        std::to_string(place.offset), " of page ", std::to_string(place.page.value),
+        "</title></rect>\n");
   }
 
   void draw_conflicts() {
-    text_ += "<g stroke=\"#d01010\" stroke-width=\"0.6\" stroke-opacity=\"0.6\">\n";
+    put("<g stroke='#d01010' stroke-width='0.6' stroke-opacity='0.6'>\n");
     for (std::size_t position = 0; position < plan_.order.size(); ++position) {
       const std::size_t t = plan_.order[position].index();
       const plan::Task& task = problem_.tasks[t];
@@ -168,16 +170,15 @@ class Drawing {
               !boxes_[written.version.index()].drawn || !boxes_[read.version.index()].drawn) {
             continue;
           }
-          text_ +=
-              "<line x1=\"" + x + "\" y1=\"" + number(middle_of(written.version.index())) +
-              "\" x2=\"" + x + "\" y2=\"" + number(middle_of(read.version.index())) + "\"><title>" +
-              escaped(t < labels_.tasks.size() && !labels_.tasks[t].empty() ? labels_.tasks[t]
-                                                                            : std::to_string(t)) +
-              "</title></line>\n";
+          put("<line x1='", x, "' y1='", number(middle_of(written.version.index())), "' x2='", x,
+              "' y2='", number(middle_of(read.version.index())), "'><title>");
+          put(escaped(t < labels_.tasks.size() && !labels_.tasks[t].empty() ? labels_.tasks[t]
+                                                                            : std::to_string(t)),
+              "</title></line>\n");
         }
       }
     }
-    text_ += "</g>\n";
+    put("</g>\n");
   }
 
   const plan::Problem& problem_;

@@ -72,11 +72,10 @@ plan::Problem to_problem(const Lifetimes& lifetimes) {
     problem.versions.push_back(version_of(problem.versions.size(), buffer.bytes, 1));
     births.push_back(buffer.lower);
   }
-  std::sort(births.begin(), births.end());
-  births.erase(std::unique(births.begin(), births.end()), births.end());
+  std::ranges::sort(births);
+  births.erase(std::ranges::unique(births).begin(), births.end());
   const auto births_before = [&](std::int64_t moment) {
-    return static_cast<std::size_t>(std::lower_bound(births.begin(), births.end(), moment) -
-                                    births.begin());
+    return static_cast<std::size_t>(std::ranges::lower_bound(births, moment) - births.begin());
   };
   std::vector<std::vector<std::uint32_t>> born(births.size());
   std::vector<std::vector<std::uint32_t>> last_seen(births.size());

@@ -126,8 +126,7 @@ std::vector<TaskId> program_order(const Problem& problem) {
 std::vector<TaskId> level_order(const Problem& problem) {
   std::vector<TaskId> order = program_order(problem);
   const std::vector<std::uint32_t> level = levels(problem);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](TaskId a, TaskId b) { return level[a.index()] < level[b.index()]; });
+  std::ranges::sort(order, {}, [&](TaskId task) { return std::pair(level[task.index()], task); });
   return order;
 }
 
@@ -141,6 +140,28 @@ bool hazard(const Problem& problem, std::size_t a, std::size_t b) {
     }
   }
   return false;
+}
+
+std::size_t direct_hazards(const Problem& problem) {
+  const auto uses_version = [&](std::size_t task, VersionId version, bool only_writes) {
+    return std::ranges::any_of(uses(problem, task), [&](const Use& use) {
+      return use.version == version && !use.range.empty() && (!only_writes || writes(use.access));
+    });
+  };
+  const auto direct = [&](std::size_t a, std::size_t b) {
+    return std::ranges::any_of(uses(problem, a), [&](const Use& use) {
+      if (use.range.empty() || !uses_version(b, use.version, !writes(use.access))) return false;
+      for (std::size_t between = a + 1; between < b; ++between) {
+        if (uses_version(between, use.version, true)) return false;
+      }
+      return true;
+    });
+  };
+  std::size_t count = 0;
+  for (std::size_t b = 0; b < problem.tasks.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) count += direct(a, b) ? 1U : 0U;
+  }
+  return count;
 }
 
 std::vector<std::uint32_t> levels(const Problem& problem) {
@@ -158,7 +179,7 @@ Bytes max_live(const Problem& problem, const std::vector<TaskId>& order) {
   for (std::size_t v = 0; v < problem.versions.size(); ++v) {
     for (const std::size_t moment : moments(problem, order, v)) live[moment] += room(problem, v);
   }
-  return *std::max_element(live.begin(), live.end());
+  return *std::ranges::max_element(live);
 }
 
 std::uint32_t barriers(const Problem& problem, const std::vector<TaskId>& order,
@@ -191,8 +212,7 @@ bool live_together(const Problem& problem, const std::vector<TaskId>& order, std
                    std::size_t b) {
   const std::set<std::size_t> of_a = moments(problem, order, a);
   const std::set<std::size_t> of_b = moments(problem, order, b);
-  return std::any_of(of_a.begin(), of_a.end(),
-                     [&](std::size_t moment) { return of_b.contains(moment); });
+  return std::ranges::any_of(of_a, [&](std::size_t moment) { return of_b.contains(moment); });
 }
 
 bool conflict(const Problem& problem, std::size_t a, std::size_t b) {

@@ -19,6 +19,8 @@ namespace berth::plan::brute {
 
 /// True if tasks a and b touch common bytes and one of them writes these.
 [[nodiscard]] bool hazard(const Problem& problem, std::size_t a, std::size_t b);
+/// Pairs of tasks with a hazard on a version that no task in between writes; for whole uses.
+[[nodiscard]] std::size_t direct_hazards(const Problem& problem);
 [[nodiscard]] std::vector<std::uint32_t> levels(const Problem& problem);
 [[nodiscard]] Bytes max_live(const Problem& problem, const std::vector<TaskId>& order);
 [[nodiscard]] std::uint32_t barriers(const Problem& problem, const std::vector<TaskId>& order,

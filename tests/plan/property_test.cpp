@@ -210,6 +210,7 @@ RC_GTEST_PROP(PlannerProperty, TheCheckersFiguresAreThoseOfThePlainDefinitions,
   RC_ASSERT(lower_bound(problem, plan->order) == brute::max_live(problem, plan->order));
   RC_ASSERT(count_barriers(problem, *plan) == brute::barriers(problem, plan->order, plan->places));
   RC_ASSERT(plan->levels == brute::levels(problem));
+  RC_ASSERT(plan->statistics.hazards == brute::direct_hazards(problem));
 }
 
 }  // namespace

@@ -99,12 +99,12 @@ TEST(PlanRecord, RefusesWhatIsNoPlan) {
 TEST(PlanSvg, DrawsALanePerUsedPageABoxPerVersionAndEachConflict) {
   const Example example;
   const std::string svg =
-      draw_svg(example.problem, example.plan, {"a <window> & more", {"x", "y\"", "", ""}, {}});
+      draw_svg(example.problem, example.plan, {"a <window> & more", {"x", "y'", "", ""}, {}});
   EXPECT_THAT(svg, HasSubstr("a &lt;window&gt; &amp; more"));
   EXPECT_THAT(svg, HasSubstr("page 0: 8"));
   EXPECT_THAT(svg, HasSubstr("page 2: 2"));
   EXPECT_THAT(svg, Not(HasSubstr("page 1:")));
-  EXPECT_THAT(svg, HasSubstr("y&quot;: 2 bytes at 0 of page 2"));
+  EXPECT_THAT(svg, HasSubstr("y&apos;: 2 bytes at 0 of page 2"));
   EXPECT_THAT(svg, HasSubstr("<line "));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }
