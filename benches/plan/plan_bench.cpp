@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -319,11 +320,8 @@ void minimalloc_rows(std::chrono::milliseconds limit) {
   if (placed == 11) row("in sum", sum, 26.8, "s");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 5;
+void print_table(double seconds) {
+  constexpr double kMilliseconds = 1000;
   fmt::print("  {:<52}{:>12}{:>12}  {}\n", "what", "reached", "target", "unit");
   const std::vector<Trace> all = traces();
   memory_rows(all);
@@ -331,6 +329,18 @@ int main(int argc, char** argv) {
   exact_rows();
   overlap_rows();
   ordinary_rows();
-  minimalloc_rows(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
+  minimalloc_rows(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * kMilliseconds)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  try {
+    print_table(argc > 1 ? std::atof(argv[1]) : 5);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
   return 0;
 }

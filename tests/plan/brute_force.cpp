@@ -119,6 +119,7 @@ class Pages {
 
 std::vector<TaskId> program_order(const Problem& problem) {
   std::vector<TaskId> order;
+  order.reserve(problem.tasks.size());
   for (std::uint32_t t = 0; t < problem.tasks.size(); ++t) order.emplace_back(t);
   return order;
 }
