@@ -142,7 +142,7 @@ Grid cover(std::uint64_t n, std::uint32_t group) {
   }
   const std::uint64_t groups = n / group + (n % group != 0 ? 1 : 0);
   if (groups <= kMost) return {static_cast<std::uint32_t>(groups), 1, 1};
-  const std::uint64_t rows = (groups + kMost - 1) / kMost;
+  const std::uint64_t rows = groups / kMost + (groups % kMost != 0 ? 1 : 0);
   if (rows > kMost) {
     throw Error(ErrorCode::too_large,
                 text("cover() would need ", groups, " workgroups for ", n,
