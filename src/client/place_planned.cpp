@@ -273,8 +273,13 @@ Bytes bytes_to_make(const PlacementInput& input, memory::Manager& manager) {
 std::vector<std::uint8_t> promotable_tasks(const PlacementInput& input) {
   std::vector<std::uint8_t> promotable;
   for (const RecordedTask& task : input.window.tasks()) {
+    // The stand-in of an empty tensor is bound read_write to tell it from a promise to write all of
+    // it; bound all read_write, nothing would tell them apart.
+    const bool writes_nothing_somewhere = std::ranges::any_of(
+        input.window.uses_of(task),
+        [](const RecordedUse& use) { return use.access == Access::write && use.range.empty(); });
     promotable.push_back(
-        task.kind == plan::TaskKind::dispatch &&
+        task.kind == plan::TaskKind::dispatch && !writes_nothing_somewhere &&
                 input.backend.compiled(input.window.kernels()[task.kernel], Variant::promoted, 0)
             ? 1
             : 0);
