@@ -26,6 +26,7 @@ using Rule = Violation::Rule;
 
 std::vector<Rule> rules_of(const std::vector<Violation>& violations) {
   std::vector<Rule> rules;
+  rules.reserve(violations.size());
   for (const Violation& violation : violations) rules.push_back(violation.rule);
   return rules;
 }
