@@ -77,6 +77,7 @@ TEST(Traces, HaveThePublishedFiguresInLevelOrder) {
   const auto demanded = [](const char* name) {
     const Problem problem = files::window(name);
     std::vector<Place> own;
+    own.reserve(problem.versions.size());
     for (std::uint32_t v = 0; v < problem.versions.size(); ++v) own.push_back({PageId(v), 0});
     return brute::plan_at(problem, own, brute::level_order(problem)).statistics.barriers_demanded;
   };
