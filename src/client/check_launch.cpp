@@ -52,19 +52,20 @@ void check_range(const BindingSignature& binding, const Window::NewUse& use,
   const Bytes element = bytes_of(binding.element);
   if (use.range.empty()) return;
   if (use.range.offset % element != 0) {
-    misuse(text(where.sentence(), ": its range ", to_text(use.range),
-                " does not begin at a multiple of the ", element, " bytes of its element ",
-                name_of(binding.element), "."));
+    misuse(text(where.sentence(), ", tensor ", describe(*use.tensor), ": its range ",
+                to_text(use.range), " does not begin at a multiple of the ", element,
+                " bytes of its element ", name_of(binding.element), "."));
   }
   if (use.range.bytes < element * binding.least_elements) {
-    misuse(text(where.sentence(), ": ", use.range.bytes,
+    misuse(text(where.sentence(), ", tensor ", describe(*use.tensor), ": ", use.range.bytes,
                 " bytes are bound, but the kernel needs at least ", binding.least_elements,
                 " elements of ", element, " bytes."));
   }
   if (use.range.bytes > limits.max_binding_bytes) {
-    throw Error(ErrorCode::too_large, text(where.sentence(), ": ", use.range.bytes,
-                                           " bytes are bound, but the device binds at most ",
-                                           limits.max_binding_bytes, "; bind slices of it."));
+    throw Error(ErrorCode::too_large,
+                text(where.sentence(), ", tensor ", describe(*use.tensor), ": ", use.range.bytes,
+                     " bytes are bound, but the device binds at most ", limits.max_binding_bytes,
+                     "; bind slices of it."));
   }
 }
 
