@@ -12,7 +12,7 @@ const RuntimeUnderTest& runtime_under_test() {
   const std::string_view name = chosen == nullptr ? kReference.name : chosen;
   std::string known;
   for (const RuntimeUnderTest* runtime : {&kReference, &kReferenceStrict, &kWgpuLavapipe,
-                                          &kDawnNull, &kDawnSwiftShader}) {
+                                          &kDawnNull, &kDawnSwiftShader, &kCuda, &kCudaFake}) {
     if (runtime->name == name) return *runtime;
     known.append(" ").append(runtime->name);
   }

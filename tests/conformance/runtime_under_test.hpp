@@ -44,6 +44,8 @@ extern const RuntimeUnderTest kReferenceStrict;
 extern const RuntimeUnderTest kWgpuLavapipe;
 extern const RuntimeUnderTest kDawnNull;
 extern const RuntimeUnderTest kDawnSwiftShader;
+extern const RuntimeUnderTest kCuda;
+extern const RuntimeUnderTest kCudaFake;
 
 /// The one that this process tests; "reference" if none is chosen.
 /// Errors: std::runtime_error for an unknown name.

@@ -102,7 +102,7 @@ Image compile_source(const NvrtcLibrary& nvrtc, const Kernel& kernel, const Kern
                      int architecture) {
   const std::vector<int> known = known_architectures(nvrtc.table);
   Image image;
-  image.is_cubin = std::find(known.begin(), known.end(), architecture) != known.end();
+  image.is_cubin = std::ranges::find(known, architecture) != known.end();
   int target = image.is_cubin ? architecture : 0;
   for (const int other : known) {
     if (!image.is_cubin && other < architecture) target = std::max(target, other);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 
 namespace berth::runtime::cuda {
@@ -81,8 +82,7 @@ class Reducer {
     const std::size_t base = ancestors_.size();
     ancestors_.resize(base + words_);
     Commands kept;
-    for (auto it = waits_for.rbegin(); it != waits_for.rend(); ++it) {
-      const std::uint32_t earlier = *it;
+    for (const std::uint32_t earlier : std::views::reverse(waits_for)) {
       if (((ancestors_[base + earlier / 64] >> (earlier % 64)) & 1U) != 0) continue;
       kept.push_back(earlier);
       for (std::size_t w = 0; w < words_; ++w) {

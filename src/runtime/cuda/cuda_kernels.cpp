@@ -58,7 +58,7 @@ const CompiledKernel& Kernels::get(const Kernel& kernel, Variant variant,
   }
   const auto& features = device_->capabilities().features;
   for (const std::string& feature : kernel.signature().requires_features) {
-    if (std::find(features.begin(), features.end(), feature) != features.end()) continue;
+    if (std::ranges::find(features, feature) != features.end()) continue;
     throw Error(ErrorCode::kernel,
                 text("The kernel \"", kernel.name(), "\" requires the feature \"", feature,
                      "\", which the device \"", device_->capabilities().adapter, "\" lacks."));
@@ -98,7 +98,7 @@ void Kernels::load(const Kernel& kernel, const KernelCode& code, CompiledKernel&
   };
   refuse(api.ModuleLoadData(&out.module, image.bytes.data()), "is refused by the driver");
   refuse(api.ModuleGetFunction(&out.function, out.module, code.entry.c_str()),
-         text("has no function extern \"C\" __global__ \"", code.entry, "\""));
+         text(R"(has no function extern "C" __global__ ")", code.entry, '"'));
   int threads = 0;
   refuse(api.FuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, out.function),
          "does not tell its limits");

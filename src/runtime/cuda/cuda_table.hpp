@@ -88,14 +88,14 @@ namespace berth::runtime::cuda {
 
 /// The CUDA driver API.
 struct DriverTable {
-#define BERTH_CUDA_MEMBER(name) decltype(&::cu##name) name = nullptr;
+#define BERTH_CUDA_MEMBER(name) decltype(&::cu##name) name = nullptr;  // NOLINT: a member's name
   BERTH_CUDA_DRIVER(BERTH_CUDA_MEMBER)
 #undef BERTH_CUDA_MEMBER
 };
 
 /// The run-time compiler.
 struct NvrtcTable {
-#define BERTH_CUDA_MEMBER(name) decltype(&::nvrtc##name) name = nullptr;
+#define BERTH_CUDA_MEMBER(name) decltype(&::nvrtc##name) name = nullptr;  // NOLINT: likewise
   BERTH_CUDA_NVRTC(BERTH_CUDA_MEMBER)
 #undef BERTH_CUDA_MEMBER
 };

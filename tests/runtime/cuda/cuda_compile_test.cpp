@@ -75,7 +75,7 @@ TEST_F(Kernels, WithoutTheirEntryPointAreNamed) {
 
 TEST_F(Kernels, WithMoreInvocationsThanTheirRegistersAllowAreRefused) {
   const auto backend = connect();
-  fake().register_kernel("f", 2, [](const fake_cuda::Launch&) {});
+  fake().register_kernel("void f()", "f", 2, [](const fake_cuda::Launch&) {});
   fake().set_attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 256);
   EXPECT_THAT(
       error_of(

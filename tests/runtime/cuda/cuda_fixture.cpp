@@ -13,56 +13,7 @@ namespace {
 
 constexpr Bytes kUniformAlignment = 16;
 
-/// The fake's device memory is host memory.
-std::byte* host_pointer(std::uint64_t address) {
-  return reinterpret_cast<std::byte*>(address);  // NOLINT
-}
-
-/// Runs every workgroup of a launch on the CPU.
-void run_on_cpu(const Kernel& kernel, const fake_cuda::Launch& launch) {
-  const std::size_t bindings = kernel.signature().bindings.size();
-  std::vector<CpuBuffer> buffers;
-  for (std::size_t i = 0; i < bindings; ++i) {
-    const std::uint64_t address = launch.parameters[i];
-    buffers.push_back({host_pointer(address), fake().bytes_at(address)});
-  }
-  std::span<const std::byte> uniforms;
-  if (launch.parameters.size() > bindings) {
-    const std::uint64_t address = launch.parameters[bindings];
-    uniforms = {host_pointer(address), fake().bytes_at(address)};
-  }
-  const CpuFunction function = kernel.code(Target::cpu)->function;
-  const std::array<std::uint32_t, 3> grid{launch.grid[0], launch.grid[1], launch.grid[2]};
-  for (std::uint32_t z = 0; z < grid[2]; ++z) {
-    for (std::uint32_t y = 0; y < grid[1]; ++y) {
-      for (std::uint32_t x = 0; x < grid[0]; ++x) {
-        function(CpuInvocation(buffers, uniforms, {x, y, z}, grid));
-      }
-    }
-  }
-}
-
 }  // namespace
-
-fake_cuda::Control& fake() {
-  static const platform::DynamicLibrary library(BERTH_FAKE_CUDA);
-  return *reinterpret_cast<fake_cuda::ControlFunction>(library.symbol(fake_cuda::kControlSymbol))();
-}
-
-ConnectOptions fake_options() {
-  ConnectOptions options;
-  options.runtime = "cuda";
-  options.cuda.driver_library = BERTH_FAKE_CUDA;
-  options.cuda.nvrtc_library = BERTH_FAKE_CUDA;
-  return options;
-}
-
-void teach(const Kernel& kernel) {
-  const KernelSignature& signature = kernel.signature();
-  const std::size_t parameters = signature.bindings.size() + (signature.uniforms.empty() ? 0 : 1);
-  fake().register_kernel(kernel.code(Target::cuda)->entry.c_str(), static_cast<int>(parameters),
-                         [kernel](const fake_cuda::Launch& launch) { run_on_cpu(kernel, launch); });
-}
 
 void FakeCuda::SetUp() {
   fake().reset();

@@ -19,18 +19,16 @@
 #include "plan/program.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/cuda/cuda_tuning.hpp"
-#include "runtime/cuda/fake/fake_cuda.hpp"
+#include "support/fake_cuda_device.hpp"
 #include "support/integer_kernels.hpp"
 
 namespace berth::runtime::cuda_test {
 
 using Words = std::vector<std::uint32_t>;
 
-[[nodiscard]] fake_cuda::Control& fake();
-/// The fake as driver and as NVRTC.
-[[nodiscard]] ConnectOptions fake_options();
-/// Lets the fake run a kernel's CPU function under the entry point of its CUDA code.
-void teach(const Kernel& kernel);
+using test::fake;
+using test::fake_options;
+using test::teach;
 
 /// Resets the fake, teaches it the integer kernels, and checks at the end that all was given back.
 class FakeCuda : public testing::Test {

@@ -230,7 +230,7 @@ TEST_F(Special, AForeignTaskRunsInProgramOrder) {
   b.readback({page, 0, kBytes});
   Running run(*backend, b, kN);
   const auto set = reinterpret_cast<decltype(&::cuMemsetD32Async)>(
-      platform::DynamicLibrary(BERTH_FAKE_CUDA).symbol("cuMemsetD32Async"));
+      platform::DynamicLibrary(test::fake_cuda_library()).symbol("cuMemsetD32Async"));
   for (const std::uint32_t value : {40U, 50U}) {
     run.functions = {[&](void* native, std::span<const ForeignView> views) {
       ASSERT_EQ(views.size(), 1U);

@@ -4,10 +4,9 @@
 // a test registers by name, in the order that the CUDA rules allow and nothing more: a graph's
 // nodes run in a random order within their edges, and held work runs only once somebody waits. It
 // counts every call and fails the ones it is told to. One global device; one thread at a time,
-// but for calls of the driver themselves.
+// but for calls of the driver themselves. Results (CUresult) and attributes are plain numbers here:
+// whoever steers the fake needs no header of CUDA.
 #pragma once
-
-#include <cuda.h>
 
 #include <array>
 #include <cstddef>
@@ -59,17 +58,18 @@ class Control {
   virtual void heal() = 0;
   /// The nth call of `function` from now on answers `result`, and those after it succeed (unless
   /// the error is a sticky one).
-  virtual void fail(const char* function, int nth, CUresult result) = 0;
+  virtual void fail(const char* function, int nth, int result) = 0;
   /// The same for the nth call of any function that makes, issues or waits.
-  virtual void fail_any(int nth, CUresult result) = 0;
+  virtual void fail_any(int nth, int result) = 0;
   /// The next work that is executed fails with a sticky error.
-  virtual void fail_work(CUresult result) = 0;
+  virtual void fail_work(int result) = 0;
   [[nodiscard]] virtual int calls(const char* function) const = 0;
   /// Calls that fail_any() counts, so far.
   [[nodiscard]] virtual int countable_calls() const = 0;
 
-  /// A module has the function `entry` if its source does. `parameters`: how many it takes.
-  virtual void register_kernel(const char* entry, int parameters, KernelFunction function) = 0;
+  /// A module made from exactly this source has the function `entry`, with so many parameters.
+  virtual void register_kernel(const std::string& source, const char* entry, int parameters,
+                               KernelFunction function) = 0;
   /// Bytes from `address` to the end of its allocation; 0 if it lies in none.
   [[nodiscard]] virtual std::size_t bytes_at(std::uint64_t address) const = 0;
 
@@ -79,13 +79,13 @@ class Control {
   virtual void set_seed(std::uint64_t seed) = 0;
   virtual void set_memory(std::size_t bytes) = 0;
   virtual void set_devices(int devices) = 0;
-  virtual void set_attribute(CUdevice_attribute attribute, int value) = 0;
+  virtual void set_attribute(int attribute, int value) = 0;
   [[nodiscard]] virtual Live live() const = 0;
   /// Copies whose host memory is not pinned: the driver would wait for the stream.
   [[nodiscard]] virtual int pageable_copies() const = 0;
   /// A context and a stream that a host might own.
-  [[nodiscard]] virtual CUcontext host_context() = 0;
-  [[nodiscard]] virtual CUstream host_stream() = 0;
+  [[nodiscard]] virtual void* host_context() = 0;
+  [[nodiscard]] virtual void* host_stream() = 0;
   /// Operations executed on that stream.
   [[nodiscard]] virtual int host_stream_work() const = 0;
 };

@@ -72,20 +72,21 @@ class OneControl final : public Control {
     state().sticky = CUDA_SUCCESS;
     release_work();
   }
-  void fail(const char* function, int nth, CUresult result) override {
-    state().failures[function] = {state().calls[function] + nth, result};
+  void fail(const char* function, int nth, int result) override {
+    state().failures[function] = {state().calls[function] + nth, static_cast<CUresult>(result)};
   }
-  void fail_any(int nth, CUresult result) override {
-    state().any_failure = {state().countable + nth, result};
+  void fail_any(int nth, int result) override {
+    state().any_failure = {state().countable + nth, static_cast<CUresult>(result)};
   }
-  void fail_work(CUresult result) override { state().work_failure = result; }
+  void fail_work(int result) override { state().work_failure = static_cast<CUresult>(result); }
   [[nodiscard]] int calls(const char* function) const override {
     const auto found = state().calls.find(function);
     return found == state().calls.end() ? 0 : found->second;
   }
   [[nodiscard]] int countable_calls() const override { return state().countable; }
-  void register_kernel(const char* entry, int parameters, KernelFunction function) override {
-    state().kernels[entry] = {entry, parameters, std::move(function)};
+  void register_kernel(const std::string& source, const char* entry, int parameters,
+                       KernelFunction function) override {
+    state().kernels[source] = {entry, parameters, std::move(function)};
   }
   [[nodiscard]] std::size_t bytes_at(std::uint64_t address) const override {
     return bytes_at_address(address);
@@ -99,9 +100,7 @@ class OneControl final : public Control {
   void set_seed(std::uint64_t seed) override { state().random.seed(seed); }
   void set_memory(std::size_t bytes) override { state().memory = bytes; }
   void set_devices(int devices) override { state().devices = devices; }
-  void set_attribute(CUdevice_attribute attribute, int value) override {
-    state().attributes[attribute] = value;
-  }
+  void set_attribute(int attribute, int value) override { state().attributes[attribute] = value; }
   [[nodiscard]] Live live() const override {
     const State& s = state();
     Live live;
@@ -123,12 +122,8 @@ class OneControl final : public Control {
     return live;
   }
   [[nodiscard]] int pageable_copies() const override { return state().pageable_copies; }
-  [[nodiscard]] CUcontext host_context() override {
-    return reinterpret_cast<CUcontext>(&other_context);
-  }
-  [[nodiscard]] CUstream host_stream() override {
-    return reinterpret_cast<CUstream>(&state().host_stream);
-  }
+  [[nodiscard]] void* host_context() override { return &other_context; }
+  [[nodiscard]] void* host_stream() override { return &state().host_stream; }
   [[nodiscard]] int host_stream_work() const override {
     return static_cast<int>(state().host_stream.executed);
   }
@@ -138,6 +133,7 @@ class OneControl final : public Control {
 
 State& state() {
   static State one;
+  if (one.attributes.empty()) one.attributes = default_attributes();
   return one;
 }
 
@@ -289,11 +285,9 @@ CUresult CUDAAPI cuModuleUnload(CUmodule module) {
 CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   FAKE_ENTER("cuModuleGetFunction");
   auto& fake = *reinterpret_cast<fake_cuda::Module*>(module);
-  const auto known = state().kernels.find(name);
-  if (known == state().kernels.end() ||
-      fake.image.find(std::string(name) + "(") == std::string::npos) {
-    return CUDA_ERROR_NOT_FOUND;
-  }
+  // The image is "CUBIN " or "PTX " and the source.
+  const auto known = state().kernels.find(fake.image.substr(fake.image.find(' ') + 1));
+  if (known == state().kernels.end() || known->second.entry != name) return CUDA_ERROR_NOT_FOUND;
   fake_cuda::Function& made = fake.functions[name] = known->second;
   *function = reinterpret_cast<CUfunction>(&made);
   return CUDA_SUCCESS;

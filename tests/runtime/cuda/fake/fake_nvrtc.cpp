@@ -69,7 +69,8 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   if (at != std::string::npos) {
     int line = 1;
     for (const char c : p.source.substr(0, at)) line += c == '\n' ? 1 : 0;
-    p.log = p.name + "(" + std::to_string(line) + "): error: #error directive\n";
+    const std::string text = p.source.substr(at, p.source.find('\n', at) - at);
+    p.log = p.name + "(" + std::to_string(line) + "): error: " + text + "\n";
     return NVRTC_ERROR_COMPILATION;
   }
   p.code = "PTX ";

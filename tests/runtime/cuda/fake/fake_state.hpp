@@ -3,6 +3,8 @@
 // The inside of the fake libcuda.
 #pragma once
 
+#include <cuda.h>
+
 #include <deque>
 #include <map>
 #include <memory>
@@ -64,7 +66,7 @@ struct State {
   std::optional<std::pair<int, CUresult>> any_failure;
   std::optional<CUresult> work_failure;
   CUresult sticky = CUDA_SUCCESS;
-  std::map<std::string, Function> kernels;
+  std::map<std::string, Function> kernels;  // by source
   std::map<int, int> attributes;
   int devices = 1;
   std::size_t memory = std::size_t{1} << 30U;
