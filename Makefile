@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup configure demo test bench bench-plan lint format clean
+.PHONY: help setup configure demo test test-gpu bench bench-plan lint format clean
 MAKEFLAGS += --no-print-directory
 
 BUILD := build
@@ -36,6 +36,12 @@ test: configure  ## build everything, run every test, then lint
 	@cmake --build $(BUILD)
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2
 	@scripts/lint.sh $(BUILD)
+
+test-gpu: configure  ## what needs an NVIDIA GPU: conformance, fuzz, sanitizers, benches on CUDA
+	@cmake --build $(BUILD) --target conformance_tests scenarios_tests fuzz_programs bench_cuda
+	@scripts/gpu_check.sh pack $(BUILD) $(BUILD)/gpu
+	@BERTH_NVRTC="$${BERTH_NVRTC:-$(CURDIR)/.deps/cuda/lib/libnvrtc.so.12}" \
+	  scripts/gpu_check.sh run $(BUILD)/gpu $(BUILD)/gpu-results
 
 bench: configure  ## build and run the benches (BENCH_ARGS='--benchmark_filter=...')
 	@cmake --build $(BUILD) --target benches
