@@ -17,6 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "berth/error.hpp"
 #include "berth/kernel.hpp"
 #include "berth/options.hpp"
 #include "berth/report.hpp"
@@ -38,7 +39,14 @@ class StreamState;
 class BackendPages final : public memory::HostPages {
  public:
   explicit BackendPages(runtime::Backend& backend) : backend_(backend) {}
-  void map(memory::PageHandle page) override { backend_.map(page); }
+  // Comes after a submission, or in a destructor, where nothing may fail: a page of a lost device
+  // is never mapped, and the next verb says that the device is lost.
+  void map(memory::PageHandle page) override {
+    try {
+      backend_.map(page);
+    } catch (const DeviceLost&) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
   bool mapped(memory::PageHandle page) override;
   void wait_mapped(memory::PageHandle page) override { backend_.wait_mapped(page); }
   std::byte* data(memory::PageHandle page) override { return backend_.host_data(page); }
@@ -61,6 +69,8 @@ class Core : public std::enable_shared_from_this<Core> {
   [[nodiscard]] const runtime::Capabilities& device() const { return backend_->capabilities(); }
   [[nodiscard]] runtime::Backend& backend() { return *backend_; }
   [[nodiscard]] memory::Manager& manager() { return *manager_; }
+  /// For tests, which make it fail.
+  [[nodiscard]] memory::Storage& storage() { return storage_; }
   void set_seams(Seams seams) { seams_ = std::move(seams); }
   [[nodiscard]] const Seams& seams() const { return seams_; }
 
