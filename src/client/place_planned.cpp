@@ -116,7 +116,7 @@ class Planned {
   [[nodiscard]] plan::RepairOptions repair_options() const {
     plan::RepairOptions options;
     options.bounce_pool = kTransientPool;
-    options.promotable = promotable_tasks(input_);
+    if (input_.options.repairs == Repairs::allowed) options.promotable = promotable_tasks(input_);
     if (input_.options.repairs == Repairs::forbidden) options.max_copy_bytes = 0;
     return options;
   }
