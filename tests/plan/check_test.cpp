@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "berth/error.hpp"
 #include "berth/plan/planner.hpp"
@@ -462,12 +462,15 @@ TEST(Check, TakesWellUnderASecondForAHundredThousandVersions) {
   plan.statistics.levels = kVersions;
   plan.statistics.barriers = kVersions - 1;
   plan.statistics.barriers_demanded = kVersions - 1;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // CPU time: the machine may be busy
   const auto found = check(problem, plan);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_THAT(found, IsEmpty()) << messages_of(found);
-  RecordProperty("milliseconds", static_cast<int>(seconds.count() * 1000));
-  EXPECT_LT(seconds.count(), 5.0);  // 0.1 s in a release build; sanitizers take more
+#ifdef NDEBUG
+  EXPECT_LT(seconds, 0.5);
+#else
+  EXPECT_LT(seconds, 30);
+#endif
 }
 
 TEST(LowerBound, CountsAnInPlacePairOnce) {
