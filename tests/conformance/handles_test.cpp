@@ -44,7 +44,7 @@ TEST_P(Handles, FreeTheirMemoryWhenTheLastOneIsDropped) {
 }
 
 TEST_P(Handles, MayBeDroppedOnOtherThreads) {
-  for (std::uint32_t round = 0; round < 20; ++round) {
+  for (std::uint32_t round = 0; round < 6; ++round) {
     std::vector<Handle> tensors;
     for (std::uint32_t i = 0; i < 40; ++i) tensors.push_back(tensor(counted(64, i)));
     const Handle sum = client().zeros(4 * 64);
