@@ -59,7 +59,7 @@ OUTSIDE = [
     (
         "cuda-header",
         r"(cuda|cuda_\w+|nvrtc|cublas\w*|driver_types|vector_types)\.h",
-        r"src/runtime/cuda/|tests/",
+        r"src/runtime/cuda/|benches/cuda/|tests/",
     ),
     (
         "os-header",
@@ -155,7 +155,10 @@ def arrows_of(room):
 def check_arrow(name, target):
     """(rule, why) if the file may not include the target (in quotes), else None."""
     if name.split("/")[0] in UPPER:
-        if re.match(r"runtime/\w+/", target) and not name.startswith("tests/"):
+        runtime = re.match(r"runtime/(\w+)/", target)
+        # Tests, and the benches of a runtime, look inside it.
+        inside = runtime and name.startswith(("tests/", f"benches/{runtime.group(1)}/"))
+        if runtime and not inside:
             return "runtime-apart", "a runtime is reached through the registry"
         return None
     here = room_of(name)

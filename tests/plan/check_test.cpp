@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ctime>
-
 #include "berth/error.hpp"
 #include "berth/plan/planner.hpp"
 #include "brute_force.hpp"
@@ -439,7 +437,7 @@ TEST(Check, RefusesAProblemWhoseIndicesPointOutside) {
   EXPECT_THROW(static_cast<void>(check(problem, in_program_order(chain(), chain_places()))), Error);
 }
 
-TEST(Check, TakesWellUnderASecondForAHundredThousandVersions) {
+TEST(Check, AcceptsAHundredThousandVersions) {
   constexpr std::uint32_t kVersions = 100'000;
   std::vector<Bytes> sizes(kVersions, 256);
   std::vector<table::Row> rows(kVersions);
@@ -462,15 +460,8 @@ TEST(Check, TakesWellUnderASecondForAHundredThousandVersions) {
   plan.statistics.levels = kVersions;
   plan.statistics.barriers = kVersions - 1;
   plan.statistics.barriers_demanded = kVersions - 1;
-  const std::clock_t start = std::clock();  // CPU time: the machine may be busy
   const auto found = check(problem, plan);
-  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_THAT(found, IsEmpty()) << messages_of(found);
-#ifdef NDEBUG
-  EXPECT_LT(seconds, 0.5);
-#else
-  EXPECT_LT(seconds, 30);
-#endif
 }
 
 TEST(LowerBound, CountsAnInPlacePairOnce) {
