@@ -7,6 +7,7 @@
 
 #include "berth_build_paths.hpp"
 #include "client/fill_kernel.hpp"
+#include "fuzz/fuzz_kernels.hpp"
 #include "runtime/cuda/cuda_compiler.hpp"
 #include "runtime/cuda/cuda_fixture.hpp"
 
@@ -134,14 +135,24 @@ class RealNvrtc : public testing::Test {
 
 TEST_F(RealNvrtc, CompilesEveryKernelOfTheLibraryAndOfTheTests) {
   std::vector<Kernel> kernels(test::integer_kernels().begin(), test::integer_kernels().end());
-  kernels.push_back(client::fill_kernel());
+  for (const Kernel& kernel :
+       {client::fill_kernel(), fuzz::add_kernel(), fuzz::increment_kernel(), fuzz::fork_kernel(),
+        fuzz::scatter_kernel(), fuzz::accumulate_kernel(), fuzz::gated_kernel()}) {
+    kernels.push_back(kernel);
+  }
   for (const Kernel& kernel : kernels) {
-    const cuda::Image image = compile(kernel, 90);
-    EXPECT_TRUE(image.is_cubin);
-    EXPECT_THAT(image.bytes, StartsWith("\x7F"
-                                        "ELF"))
-        << kernel.name();
-    EXPECT_THAT(image.bytes, HasSubstr(kernel.code(Target::cuda)->entry));
+    for (std::uint32_t pairs = 0; pairs < 1U << kernel.signature().in_place.size(); ++pairs) {
+      const Variant variant = pairs == 0 ? Variant::plain : Variant::in_place;
+      const KernelCode* code = kernel.code(Target::cuda, variant, pairs);
+      if (code == nullptr && pairs != 0) continue;
+      ASSERT_NE(code, nullptr) << kernel.name();
+      const cuda::Image image = cuda::compile_source(real_nvrtc(), kernel, *code, 90);
+      EXPECT_TRUE(image.is_cubin);
+      EXPECT_THAT(image.bytes, StartsWith("\x7F"
+                                          "ELF"))
+          << kernel.name();
+      EXPECT_THAT(image.bytes, HasSubstr(code->entry));
+    }
   }
 }
 

@@ -155,6 +155,18 @@ TEST_F(Failure, OfAGraphLeavesTheWindowUnsubmitted) {
   EXPECT_EQ(run.take(0), kResult);
 }
 
+TEST_F(Failure, ToChangeAGraphLeavesNoStaleNode) {
+  const auto backend = connect(1);
+  const ProgramBuilder program = twice();
+  Running run(*backend, program, kN);
+  run.submit();
+  run.put(0, kInput);
+  fake().fail("cuGraphExecMemcpyNodeSetParams", 1, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(error_of(ErrorCode::device, [&] { run.submit(); }), HasSubstr("\"upload\""));
+  run.submit();
+  EXPECT_EQ(run.take(0), kResult);
+}
+
 TEST_F(Failure, OfRunningWorkIsALossThatNamesTheSubmissionsUnderWay) {
   const auto backend = connect();
   const ProgramBuilder program = twice();

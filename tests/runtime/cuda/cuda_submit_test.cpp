@@ -83,16 +83,18 @@ TEST_P(Submit, FollowsUniformRoomGridAndStagingFromOneSubmissionToTheNext) {
   run.submit();
   run.submit();
   run.move_uniforms();
+  const auto factor = std::uint32_t{9};
+  std::memcpy(program.uniforms.data(), &factor, 4);
   run.put(0, counting(2));
   run.submit();
-  EXPECT_EQ(run.take(0), chain_result(2));
+  EXPECT_EQ(run.take(0), chain_result(2, 9));
   // One group computes half of z; the rest stays.
   program.grids[1] = {1, 1, 1};
   run.put(0, counting(100));
   run.submit();
   const Words all = run.take(0);
-  EXPECT_EQ(all[63], chain_result(100)[63]);
-  EXPECT_EQ(all[64], chain_result(2)[64]);
+  EXPECT_EQ(all[63], chain_result(100, 9)[63]);
+  EXPECT_EQ(all[64], chain_result(2, 9)[64]);
 }
 
 TEST_P(Submit, SkipsALaunchWithoutWorkgroupsAndRunsItAgainLater) {
@@ -201,22 +203,24 @@ using Special = FakeCuda;
 TEST_F(Special, AnIndirectDispatchTakesItsCountsFromTheDevice) {
   const auto backend = connect(1);
   ProgramBuilder b;
-  const std::uint32_t data = b.page(2 * kBytes);
+  const std::uint32_t data = b.page(kBytes);
   const std::uint32_t counts = b.page(16);
   b.upload({counts, 0, 12, Access::write});
-  b.indirect(test::scale_kernel(),
-             {{data, 0, kBytes}, {data, kBytes, kBytes, Access::write}, {counts, 0, 12}},
-             test::Scale{1, 7, kN});
-  b.readback({data, kBytes, kBytes});
+  b.indirect(test::bump_kernel(), {{data, 0, kBytes, Access::read_write}, {counts, 0, 12}},
+             test::Scale{1, 1, kN});
+  b.readback({data, 0, kBytes});
   Running run(*backend, b, kN);
   fake().set_work(fake_cuda::Work::held);
-  for (const Words& groups : {Words{1, 1, 1}, Words{2, 1, 1}, Words{0, 1, 1}, Words{70000, 1, 1}}) {
+  const auto after = [&](const Words& groups) {
     run.put(0, groups);
     run.submit();
-    const Words result = run.take(0);
-    EXPECT_EQ(result[0], 7U);
-    EXPECT_EQ(result[64], groups[0] == 1 ? 0U : 7U) << "0 and too many groups change nothing";
-  }
+    const Words x = run.take(0);
+    return std::pair(x[0], x[64]);
+  };
+  EXPECT_EQ(after({1, 1, 1}), std::pair(1U, 0U));
+  EXPECT_EQ(after({2, 1, 1}), std::pair(2U, 1U));
+  EXPECT_EQ(after({0, 1, 1}), std::pair(2U, 1U));
+  EXPECT_EQ(after({70000, 1, 1}), std::pair(2U, 1U)) << "too many are none";
 }
 
 TEST_F(Special, AForeignTaskRunsInProgramOrder) {
