@@ -128,7 +128,7 @@ void AssignSearch::place_caps(Bytes goal, Random& random) {
     cap_[p] = *std::max_element(load(p), load(p) + positions_);
     left += cap_[p];
   }
-  left -= static_cast<Load>(goal);
+  left -= static_cast<Load>(std::min(goal, kMostPageBytes));
   while (left > 0) {
     const std::uint32_t p = random.below(pages_);
     const Load step = std::min(left, cap_[p]);

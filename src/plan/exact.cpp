@@ -140,7 +140,8 @@ class Exact {
       offer(sum);
       return;
     }
-    std::uint32_t pick = kNone;
+    auto pick = static_cast<std::uint32_t>(std::countr_zero(left));
+    bool picked = false;
     Bytes most = 0;
     for (const std::uint32_t i : order_) {  // ties: the largest item
       if ((left >> i & 1U) == 0) continue;
@@ -149,7 +150,8 @@ class Exact {
         least = std::min(least, growth(p, i));
       }
       if (sum + least >= best_) return;
-      if (pick == kNone || least > most) {
+      if (!picked || least > most) {
+        picked = true;
         pick = i;
         most = least;
       }

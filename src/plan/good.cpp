@@ -90,9 +90,11 @@ class Improver {
     const std::uint64_t episode = std::max<std::uint64_t>(budget_.work / 20, 20'000);
     std::uint32_t failures = 0;
     while (!finished()) {
+      pack_work_ += 200;  // a round is never free, so the loop ends
       const std::uint32_t known = pages_of(search_.best());
       const std::uint32_t pages =
-          std::clamp(known + random_.below(4), fewest_, std::min(kMostPages, problem_.few_pages));
+          std::clamp(known + random_.below(4), fewest_,
+                     std::max(fewest_, std::min(kMostPages, problem_.few_pages)));
       search_.start(pages >= known ? search_.best() : starts_[pages], pages);
       // First far below what is known, then by less and less.
       const Bytes gap = search_.best_sum() - std::min(bound_, search_.best_sum());

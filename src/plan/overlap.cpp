@@ -119,11 +119,12 @@ class Spreader {
     AssignSearch search(problem_, std::max(used + 2, kMostPages));
     std::uint32_t slack = 0;  // in 1/256 of the goal, for what packing loses
     constexpr std::uint32_t kPages[] = {8, 12, 6, 16, 10, 24};
-    for (std::uint32_t round = 0; !over(search); ++round) {
+    for (std::uint32_t round = 0; round < kMostRounds && !over(search); ++round) {
       if (best_barriers_ <= demanded) break;
       const std::uint32_t pages =
           std::clamp(kPages[round % 6], used + 1, std::max(used + 2, kMostPages));
       const bool again = round % 2 == 1 && !from_.empty() && highest(from_) < pages;
+      idle_work_ += 200 + problem_.items.size();
       search.start(again ? from_ : page, pages);
       const Bytes goal = most_ - most_ / 256 * slack;
       const Bytes heat = mean * (3 + random_.below(8)) / 24;
@@ -141,6 +142,7 @@ class Spreader {
 
  private:
   static constexpr std::uint32_t kMostPages = 24;
+  static constexpr std::uint32_t kMostRounds = 100'000;  // a round may find nothing to do
 
   void polish(AssignSearch& search, std::uint32_t pages, Bytes goal) {
     search.start(from_, pages);
@@ -163,7 +165,7 @@ class Spreader {
   }
 
   [[nodiscard]] bool over(const AssignSearch& search) const {
-    return budget_.out_of_time ? budget_.out_of_time() : search.work() >= budget_.work;
+    return budget_.out_of_time ? budget_.out_of_time() : search.work() + idle_work_ >= budget_.work;
   }
 
   [[nodiscard]] std::vector<std::uint32_t> own_pages() const {
@@ -201,6 +203,7 @@ class Spreader {
   std::uint32_t best_barriers_;
   Cost best_cost_;
   SoftPairs soft_;
+  std::uint64_t idle_work_ = 0;      ///< what rounds cost beside the search
   std::vector<std::uint32_t> from_;  ///< the best assignment so far
 };
 
