@@ -28,8 +28,8 @@ struct WindowReport {
   std::uint32_t tensors = 0;  ///< versions placed
   /// Most bytes of its own tensors (not those of earlier windows) live at once: no plan needs less.
   Bytes lower_bound = 0;
-  Bytes planned_peak = 0;     ///< sum of page extents, less the tensors of earlier windows
-  Bytes pages_made = 0;       ///< bytes of pages made for it
+  Bytes planned_peak = 0;  ///< sum of page extents, less the tensors of earlier windows
+  Bytes pages_made = 0;    ///< bytes of pages made for it
   std::uint32_t pages = 0;
   std::uint32_t levels = 0;
   std::uint32_t barriers = 0;

@@ -62,9 +62,9 @@ struct Capabilities {
   std::string adapter;  ///< for people
   std::string library;  ///< "wgpu-native 29.0", …; empty if built in
   Target target = Target::wgsl;
-  bool exclusion = true;          ///< the rule of WebGPU holds
+  bool exclusion = true;            ///< the rule of WebGPU holds
   bool unaligned_bindings = false;  ///< bindings may begin at any multiple of 4
-  bool copy_within_page = false;  ///< disjoint ranges of one page may be copied
+  bool copy_within_page = false;    ///< disjoint ranges of one page may be copied
   plan::Growth growth = plan::Growth::replace;
   Overlap overlap = Overlap::none;
   Waiting waiting = Waiting::poll;

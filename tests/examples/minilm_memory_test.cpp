@@ -51,8 +51,7 @@ TEST(MiniLmMemory, OfItsWindowIsGoldenUnderEachPolicy) {
     std::printf("MiniLM window, policy %-9s: planned peak %8llu, lower bound %8llu, ratio %.3f\n",
                 name_of(golden.policy), static_cast<unsigned long long>(window.planned_peak),
                 static_cast<unsigned long long>(window.lower_bound),
-                static_cast<double>(window.planned_peak) /
-                    static_cast<double>(window.lower_bound));
+                static_cast<double>(window.planned_peak) / static_cast<double>(window.lower_bound));
     EXPECT_EQ(window.planned_peak, golden.peak) << name_of(golden.policy);
     EXPECT_EQ(window.lower_bound, golden.bound) << name_of(golden.policy);
     EXPECT_EQ(window.repairs, 0U) << name_of(golden.policy);

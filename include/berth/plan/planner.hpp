@@ -36,9 +36,9 @@ struct NoPlan {
     not_found,   ///< nothing within the limits was found with this effort
   };
   Reason reason = Reason::not_found;
-  Bytes need = 0;     ///< the least need that is known
-  Bytes limit = 0;    ///< the limit it exceeds
-  std::string message{};///< one full sentence with both
+  Bytes need = 0;         ///< the least need that is known
+  Bytes limit = 0;        ///< the limit it exceeds
+  std::string message{};  ///< one full sentence with both
 };
 
 /// Places every version of `problem`.
@@ -54,8 +54,8 @@ void validate(const Problem& problem);
 /// One broken rule.
 struct Violation {
   enum class Rule : std::uint8_t {
-    missing,      ///< a used version has no place
-    off_page,     ///< a version does not lie inside its page's extent
+    missing,   ///< a used version has no place
+    off_page,  ///< a version does not lie inside its page's extent
     misaligned,
     page_limit,
     budget,

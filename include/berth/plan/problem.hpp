@@ -62,11 +62,11 @@ struct Use {
   VersionId version;
   Access access = Access::read;
   Range range;  ///< inside the version; whole versions are {0, bytes}
-  /// Its offset need not be aligned to Device::binding_alignment (copies, uploads, kernels that take
-  /// a base offset).
+  /// Its offset need not be aligned to Device::binding_alignment (copies, uploads, kernels that
+  /// take a base offset).
   bool any_offset = false;
-  /// The workgroup counts of an indirect dispatch: never on a page that the task writes, promoted or
-  /// not.
+  /// The workgroup counts of an indirect dispatch: never on a page that the task writes, promoted
+  /// or not.
   bool argument = false;
 };
 
@@ -87,8 +87,8 @@ struct Task {
 };
 
 /// A pair that the kernel of `task` may compute in place: `output` may take over the bytes of
-/// `input` (same bytes, `input` dies in `task`). The planner decides; see Plan::in_place. Code exists
-/// per choice of pairs: of one task, all pairs of one choice are taken, or none.
+/// `input` (same bytes, `input` dies in `task`). The planner decides; see Plan::in_place. Code
+/// exists per choice of pairs: of one task, all pairs of one choice are taken, or none.
 struct InPlacePair {
   TaskId task;
   VersionId input;
@@ -118,10 +118,10 @@ enum class Growth : std::uint8_t { replace, add, extend };
 struct Device {
   /// The rule of WebGPU: a written version shares no page with one the task only reads.
   bool exclusion = true;
-  Bytes max_page_bytes = kWholeSize;    ///< no page may be larger
-  Bytes budget = kWholeSize;            ///< sum of the sizes of all pages used
-  Bytes page_granularity = 1;           ///< new pages are made in multiples of this
-  Bytes binding_alignment = 1;          ///< offsets of bindings round down to multiples of this
+  Bytes max_page_bytes = kWholeSize;  ///< no page may be larger
+  Bytes budget = kWholeSize;          ///< sum of the sizes of all pages used
+  Bytes page_granularity = 1;         ///< new pages are made in multiples of this
+  Bytes binding_alignment = 1;        ///< offsets of bindings round down to multiples of this
   Growth growth = Growth::replace;
 };
 
@@ -168,19 +168,19 @@ struct Problem {
 
 /// A page of the answer. The first Problem::pages.size() of them are the existing pages.
 struct PlannedPage {
-  Bytes bytes = 0;   ///< extent: the largest end of a version on it, before rounding
+  Bytes bytes = 0;  ///< extent: the largest end of a version on it, before rounding
   PoolId pool{0};
-  bool used = false; ///< an existing page may stay unused
+  bool used = false;  ///< an existing page may stay unused
 };
 
 /// What was measured on the answer; every figure is reproducible from Problem and Plan.
 struct Statistics {
-  Bytes lower_bound = 0;      ///< most bytes live at once in the plan's order
-  Bytes peak = 0;             ///< sum of the extents of the used pages
-  Bytes to_make = 0;          ///< bytes of new pages, rounded to the granularity
-  std::uint32_t pages = 0;    ///< used pages
+  Bytes lower_bound = 0;    ///< most bytes live at once in the plan's order
+  Bytes peak = 0;           ///< sum of the extents of the used pages
+  Bytes to_make = 0;        ///< bytes of new pages, rounded to the granularity
+  std::uint32_t pages = 0;  ///< used pages
   std::uint32_t levels = 0;
-  std::uint32_t barriers = 0; ///< as DESIGN defines them: walk the order, clear all at a barrier
+  std::uint32_t barriers = 0;  ///< as DESIGN defines them: walk the order, clear all at a barrier
   std::uint32_t barriers_demanded = 0;  ///< what the data alone demands, every version on its own
   std::uint32_t hazards = 0;  ///< ordered pairs of tasks (direct) that must not be swapped
   std::uint32_t in_place = 0;
@@ -188,7 +188,7 @@ struct Statistics {
 
 /// The answer.
 struct Plan {
-  std::vector<Place> places{};            ///< per version; unused versions have an invalid page
+  std::vector<Place> places{};  ///< per version; unused versions have an invalid page
   std::vector<PlannedPage> pages{};
   std::vector<TaskId> order{};            ///< a permutation of the tasks within the hazards
   std::vector<std::uint32_t> levels{};    ///< per task (by TaskId): its data level, from 0

@@ -25,11 +25,11 @@ enum class RepairKind : std::uint8_t {
 /// One repair, in terms of the rewritten problem.
 struct Repair {
   RepairKind kind = RepairKind::relocate;
-  TaskId task;                 ///< the task that would have broken the rule
-  VersionId from;              ///< the version that stood in the way
-  VersionId to;                ///< the new version that takes its part (not for promote)
+  TaskId task;                   ///< the task that would have broken the rule
+  VersionId from;                ///< the version that stood in the way
+  VersionId to;                  ///< the new version that takes its part (not for promote)
   std::vector<TaskId> copies{};  ///< the copy tasks that were inserted
-  Bytes bytes = 0;             ///< bytes copied
+  Bytes bytes = 0;               ///< bytes copied
 };
 
 /// What repair() may use.
