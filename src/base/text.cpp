@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.hpp"
 
+#include <cmath>
+
 namespace berth {
 
 std::string human_bytes(Bytes bytes) {
@@ -12,7 +14,7 @@ std::string human_bytes(Bytes bytes) {
     value /= 1024.0;
     ++unit;
   }
-  const auto hundredths = static_cast<std::uint64_t>(value * 100.0 + 0.5);
+  const auto hundredths = static_cast<std::uint64_t>(std::llround(value * 100.0));
   std::string out = text(hundredths / 100);
   if (hundredths % 100 != 0) {
     out += text('.', hundredths / 10 % 10);

@@ -56,7 +56,7 @@ SoftPairs soft_pairs(const PoolProblem& problem) {
         if (touch.item >= items) continue;
         for (std::size_t b = 0; b < before; ++b) {
           if (seen[b].item == touch.item || (!seen[b].writes && !touch.writes)) continue;
-          pairs.push_back(std::minmax(seen[b].item, touch.item));
+          pairs.emplace_back(std::minmax(seen[b].item, touch.item));
         }
         seen.push_back({touch.item, p, touch.writes});
       }

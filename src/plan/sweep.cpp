@@ -109,6 +109,7 @@ PoolPlan sweep(const PoolProblem& problem, Bins bins) {
   plan.page.assign(items.size(), kNone);
   plan.offset.assign(items.size(), 0);
   std::vector<Holes> pages;
+  pages.reserve(problem.bins.size());
   for (const Bin& bin : problem.bins) {
     pages.emplace_back(bins == Bins::use ? bin.free : std::vector<Range>{}, bin.limit);
   }

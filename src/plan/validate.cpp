@@ -53,7 +53,8 @@ void validate_pages(const Problem& problem) {
   for (std::size_t p = 0; p < problem.pages.size(); ++p) {
     const Page& page = problem.pages[p];
     const std::string name = "page " + std::to_string(p);
-    if (page.bytes > kMostBytes || (total += page.bytes) > kMostBytes) {
+    total += std::min(page.bytes, kMostBytes);
+    if (page.bytes > kMostBytes || total > kMostBytes) {
       refuse("The existing pages up to " + name + " exceed the limit of " + text(kMostBytes) +
              " bytes.");
     }
@@ -111,8 +112,8 @@ void validate_versions(const Problem& problem) {
       refuse("The alignment of " + version_name(id) + " is " + text(version.alignment) +
              "; it must be a power of two.");
     }
-    if (version.bytes > kMostBytes ||
-        (total += align_up(version.bytes, version.alignment)) > kMostBytes) {
+    total += align_up(std::min(version.bytes, kMostBytes), version.alignment);
+    if (version.bytes > kMostBytes || total > kMostBytes) {
       refuse("The versions up to " + version_name(id) + " exceed the limit of " + text(kMostBytes) +
              " bytes.");
     }

@@ -435,7 +435,7 @@ Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in
   window.lives = lives_of(problem, window.order);
   window.alignment = alignments_of(problem);
   const std::vector<std::uint32_t> source = take_pairs(problem, window, in_place);
-  Grouping(problem, window, source);
+  const Grouping grouping(problem, window, source);
 
   std::vector<std::uint32_t> bin_of(problem.pages.size(), kNone);
   for (PoolProblem& pool : window.pools) {
@@ -466,7 +466,7 @@ Window make_window(const Problem& problem, std::vector<TaskId> order, InPlace in
   }
   add_given(problem, window, bin_of);
   add_touches(problem, window, bin_of);
-  Conflicts(problem, window, bin_of, source);
+  const Conflicts conflicts(problem, window, bin_of, source);
   if (!window.unsolvable) check_fixed_overlaps(problem, window, source);
   return window;
 }
