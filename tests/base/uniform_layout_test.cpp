@@ -28,6 +28,7 @@ struct Row {
 
 std::vector<UniformField> fields(const std::vector<std::uint32_t>& components) {
   std::vector<UniformField> out;
+  out.reserve(components.size());
   for (std::size_t i = 0; i < components.size(); ++i) {
     out.push_back({std::string(1, static_cast<char>('a' + i)),
                    Element::u32,

@@ -90,6 +90,7 @@ TEST_F(BuildProgram, TurnsEachKindOfTaskIntoItsCommand) {
   static_cast<void>(t.window.add_upload_source({}));
   build();
   std::vector<CommandKind> kinds;
+  kinds.reserve(built.program.commands.size());
   for (const plan::Command& command : built.program.commands) kinds.push_back(command.kind);
   EXPECT_THAT(kinds, ElementsAre(CommandKind::upload, CommandKind::fill, CommandKind::copy,
                                  CommandKind::dispatch, CommandKind::readback));
