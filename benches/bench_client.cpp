@@ -23,7 +23,8 @@ std::vector<std::vector<std::uint32_t>> sentences(std::size_t count, std::uint32
   for (std::size_t s = 0; s < count; ++s) {
     out[s].push_back(101);  // [CLS]
     for (std::uint32_t t = 2; t < tokens; ++t) {
-      out[s].push_back(1996 + static_cast<std::uint32_t>(s * 131 + t * 17) % 20000);
+      const std::size_t id = 1996 + (s * 131 + std::size_t{t} * 17) % 20000;
+      out[s].push_back(static_cast<std::uint32_t>(id));
     }
     out[s].push_back(102);  // [SEP]
   }
