@@ -32,10 +32,10 @@ demo: configure  ## build, and embed four sentences with the real model
 	@cmake --build $(BUILD) --target berth_tool
 	@$(BUILD)/berth embed $(DEMO_SENTENCES)
 
-test: configure  ## build everything, run every test, then lint
+test: configure  ## build everything, run every test, check the formatting
 	@cmake --build $(BUILD)
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2
-	@scripts/lint.sh $(BUILD)
+	@scripts/lint.sh --check-format
 
 test-gpu: configure  ## what needs an NVIDIA GPU: conformance, fuzz, sanitizers, benches on CUDA
 	@cmake --build $(BUILD) --target conformance_tests scenarios_tests fuzz_programs bench_cuda
