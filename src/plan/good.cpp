@@ -185,8 +185,8 @@ std::uint64_t good_work(const PoolProblem& problem) {
   const std::uint64_t items = problem.items.size();
   const std::uint64_t percent = items == 0 ? 0 : problem.conflicts.edges() * 100 / items;
   const std::uint64_t tangled = std::clamp<std::uint64_t>(percent, 350, 400) - 350;
-  const std::uint64_t slope = items < 500 ? 6'000 : 3'000;
-  return items * (24'000 + slope * tangled);
+  const std::uint64_t slope = items < 500 ? 5'000 : 2'600;
+  return items * (20'000 + slope * tangled);
 }
 
 void improve(const PoolProblem& problem, Keeper& keeper, const Budget& budget, Random& random) {
