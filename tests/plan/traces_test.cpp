@@ -191,7 +191,14 @@ TEST(Traces, MostOverlapSpendsMemoryOnFewerBarriers) {
     problem.goal.extra_share = 0;
     problem.goal.extra_at_least =
         allowed > least.statistics.peak ? allowed - least.statistics.peak : 0;
-    const Plan plan = expect_plan(problem, Effort::best);
+    Plan plan;
+    for (const int seconds : {1, 4, 16}) {  // as above
+      Options options;
+      options.effort = Effort::best;
+      options.time = std::chrono::seconds(seconds);
+      plan = expect_plan(problem, options);
+      if (plan.statistics.barriers <= row.barriers) break;
+    }
     EXPECT_LE(plan.statistics.barriers, row.barriers) << row.name;
     EXPECT_LE(ratio(plan.statistics.peak, plan.statistics.lower_bound), row.memory) << row.name;
     EXPECT_LE(plan.statistics.barriers, least.statistics.barriers) << row.name;
